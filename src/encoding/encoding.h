@@ -12,12 +12,45 @@ namespace zllm::encoding {
 
 enum class Encoding : std::uint8_t {
   // Plain element types. The integer ones carry tables and indexes, never weights.
-  f32, f16, bf16, f64, f8_e4m3, f8_e5m2, f8_e8m0, i8, i16, i32, i64, u8, u16, u32, u64, boolean,
+  f32,
+  f16,
+  bf16,
+  f64,
+  f8_e4m3,
+  f8_e5m2,
+  f8_e8m0,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean,
   // GGUF block formats.
-  q4_0, q4_1, q5_0, q5_1, q8_0,
-  q2_k, q3_k, q4_k, q5_k, q6_k,
-  iq4_nl, iq4_xs, iq3_s, iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_s, iq1_m,
-  tq1_0, tq2_0, mxfp4,
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  q8_0,
+  q2_k,
+  q3_k,
+  q4_k,
+  q5_k,
+  q6_k,
+  iq4_nl,
+  iq4_xs,
+  iq3_s,
+  iq3_xxs,
+  iq2_s,
+  iq2_xs,
+  iq2_xxs,
+  iq1_s,
+  iq1_m,
+  tq1_0,
+  tq2_0,
+  mxfp4,
 };
 constexpr std::size_t kEncodingCount = static_cast<std::size_t>(Encoding::mxfp4) + 1;
 
@@ -28,14 +61,14 @@ struct EncodingInfo {
   bool is_weight;  // has a reference decode to f32, so a matrix may be stored in it
 };
 
-const EncodingInfo &info(Encoding encoding);
+const EncodingInfo& info(Encoding encoding);
 std::optional<Encoding> encoding_named(std::string_view name);
 
 // Bytes of one row; nothing when columns is no multiple of the block or the size overflows.
 std::optional<std::uint64_t> row_bytes(Encoding encoding, std::uint64_t columns);
 
-// A matrix as it lies in a file, row-major, `rows` rows of `columns` elements. Vectors have one row.
-// Not owned: the file must stay mapped. bytes.size() == rows * row_bytes(encoding, columns).
+// A matrix as it lies in a file, row-major, `rows` rows of `columns` elements. Vectors have one
+// row. Not owned: the file must stay mapped. bytes.size() == rows * row_bytes(encoding, columns).
 struct WeightView {
   Encoding encoding = Encoding::f32;
   std::uint64_t rows = 0;
@@ -43,9 +76,9 @@ struct WeightView {
   std::span<const std::byte> bytes;
 };
 
-// Reference decode of whole blocks: elements.size() is a multiple of the block and blocks holds just
-// those. Total: every bit pattern gives a number, possibly NaN or infinite. The encoding must have
-// is_weight. Bit for bit what the format's definition gives in f32.
+// Reference decode of whole blocks: elements.size() is a multiple of the block and blocks holds
+// just those. Total: every bit pattern gives a number, possibly NaN or infinite. The encoding must
+// have is_weight. Bit for bit what the format's definition gives in f32.
 void decode(Encoding encoding, std::span<const std::byte> blocks, std::span<float> elements);
 
 }  // namespace zllm::encoding
