@@ -25,8 +25,9 @@ class MappedFile {
   const std::string& path() const;
   // An error once any page of the file turned out to be gone.
   Status check() const;
-  // Tells the system that these bytes of the file are not needed in memory for now.
-  void release(std::span<const std::byte> bytes) const;
+  // Tells the system that these bytes of some mapping are not needed in memory for now; they are
+  // read from the file again when touched.
+  static void release(std::span<const std::byte> bytes);
 
  private:
   struct Mapping;
