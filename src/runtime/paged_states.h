@@ -20,13 +20,13 @@ class PagedStates final : public SequenceStates {
  public:
   using Cache = typename B::PagedCache;
 
-  PagedStates(B &backend, Cache cache, std::uint32_t pages)
+  PagedStates(B& backend, Cache cache, std::uint32_t pages)
       : backend_(backend), cache_(std::move(cache)), table_(B::kPageTokens, pages) {}
 
-  Cache &cache() { return cache_; }
+  Cache& cache() { return cache_; }
 
   // Reserves the rows of every segment or none. Makes the page copies that forks owe.
-  Status reserve(const Round &round) {
+  Status reserve(const Round& round) {
     for (std::size_t i = 0; i < round.segments.size(); ++i) {
       Status reserved = reserve(round.segments[i]);
       if (!reserved.ok()) {
@@ -38,17 +38,18 @@ class PagedStates final : public SequenceStates {
   }
 
   // Gives back the reserved rows of the first `count` segments.
-  void roll_back(const Round &round, std::size_t count) {
+  void roll_back(const Round& round, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      ZLLM_CHECK(table_.rollback(round.segments[i].sequence).ok(), "rollback of a reserved segment");
+      ZLLM_CHECK(table_.rollback(round.segments[i].sequence).ok(),
+                 "rollback of a reserved segment");
     }
   }
 
   // The pages of every segment, row numbers counted over the round. Valid until a sequence changes.
-  Result<std::vector<backend::PagedSegment>> segments(const Round &round) const {
+  Result<std::vector<backend::PagedSegment>> segments(const Round& round) const {
     std::vector<backend::PagedSegment> segments;
     std::uint32_t row = 0;
-    for (const Segment &segment : round.segments) {
+    for (const Segment& segment : round.segments) {
       ZLLM_TRY(const std::span<const PageId> pages, table_.pages(segment.sequence));
       const auto rows = static_cast<std::uint32_t>(segment.tokens.size());
       segments.push_back(
@@ -80,17 +81,18 @@ class PagedStates final : public SequenceStates {
     const std::size_t page_bytes = cache_.page_bytes();
     snapshot.bytes.resize(pages.size() * page_bytes);
     for (std::size_t i = 0; i < pages.size(); ++i) {
-      const std::span<std::byte> out = std::span(snapshot.bytes).subspan(i * page_bytes, page_bytes);
+      const std::span<std::byte> out =
+          std::span(snapshot.bytes).subspan(i * page_bytes, page_bytes);
       ZLLM_TRY(backend_.export_page(cache_, pages[i], out));
     }
     return snapshot;
   }
 
-  Result<SequenceId> import_state(const SequenceSnapshot &snapshot) override {
+  Result<SequenceId> import_state(const SequenceSnapshot& snapshot) override {
     const std::size_t page_bytes = cache_.page_bytes();
     const std::uint64_t pages = (snapshot.rows + B::kPageTokens - 1) / B::kPageTokens;
-    if (snapshot.rows > UINT64_MAX - B::kPageTokens || snapshot.bytes.size() / page_bytes != pages ||
-        snapshot.bytes.size() % page_bytes != 0) {
+    if (snapshot.rows > UINT64_MAX - B::kPageTokens ||
+        snapshot.bytes.size() / page_bytes != pages || snapshot.bytes.size() % page_bytes != 0) {
       return Error{Code::invalid_argument,
                    concat("snapshot of ", snapshot.rows, " rows has ", snapshot.bytes.size(),
                           " bytes where this model keeps ", page_bytes, " bytes a page")};
@@ -116,7 +118,7 @@ class PagedStates final : public SequenceStates {
   }
 
  private:
-  Status reserve(const Segment &segment) {
+  Status reserve(const Segment& segment) {
     ZLLM_TRY(const std::uint64_t length, table_.length(segment.sequence));
     if (segment.start != length) {
       return Error{Code::invalid_argument,
@@ -131,7 +133,7 @@ class PagedStates final : public SequenceStates {
     return copied;
   }
 
-  Status fill(SequenceId id, const SequenceSnapshot &snapshot) {
+  Status fill(SequenceId id, const SequenceSnapshot& snapshot) {
     ZLLM_TRY(table_.reserve(id, snapshot.rows));
     ZLLM_TRY(const std::span<const PageId> pages, table_.pages(id));
     const std::size_t page_bytes = cache_.page_bytes();
@@ -143,7 +145,7 @@ class PagedStates final : public SequenceStates {
     return table_.commit(id, snapshot.rows);
   }
 
-  B &backend_;
+  B& backend_;
   Cache cache_;
   kv_cache::SequenceTable table_;
 };

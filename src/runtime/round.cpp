@@ -61,6 +61,18 @@ std::uint64_t Round::rows() const {
   return total;
 }
 
+std::vector<std::uint32_t> wanted_rows(const Round& round) {
+  std::vector<std::uint32_t> rows;
+  std::uint32_t first = 0;
+  for (const Segment& segment : round.segments) {
+    for (const std::uint32_t row : segment.logit_rows) {
+      rows.push_back(first + row);
+    }
+    first += static_cast<std::uint32_t>(segment.tokens.size());
+  }
+  return rows;
+}
+
 Status validate(const Round& round, const RoundLimits& limits) {
   if (round.segments.empty()) {
     return Error{Code::invalid_argument, "a round without segments"};

@@ -33,6 +33,9 @@ struct Round {
   std::uint64_t rows() const;
 };
 
+// The rows whose logits are wanted, numbered over the whole round.
+std::vector<std::uint32_t> wanted_rows(const Round& round);
+
 // Logits of the wanted rows, in the order of the segments and of their logit_rows.
 struct RoundOutput {
   std::uint32_t vocabulary = 0;

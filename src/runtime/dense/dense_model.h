@@ -7,27 +7,28 @@
 
 #include <zllm/backend/capability/gqa.h>
 #include <zllm/runtime/any_model.h>
+#include <zllm/runtime/load.h>
 #include <zllm/runtime/paged_states.h>
 #include <zllm/weight/assembly/dense_decoder.h>
 
 namespace zllm::runtime::dense {
 
-struct Options {
-  std::uint64_t context = 0;        // rows a sequence may hold; 0 = the model's own length
-  std::uint64_t cache_rows = 0;     // rows that all sequences may hold together; 0 = context
-  std::uint32_t rows_per_round = 512;
-  backend::KvType kv_type = backend::KvType::f16;
-};
+// Rows of logits made at a time: 32 rows of a 150k vocabulary are 19 MB.
+constexpr std::uint32_t kLogitRows = 32;
 
 // The operations that the model asks of a backend, for supports() and the capability matrix.
-std::vector<backend::OpKey> requirements(const weight::DenseDecoderModel &model,
-                                         const Options &options);
+std::vector<backend::OpKey> requirements(const weight::DenseDecoderModel& model,
+                                         const Options& options);
+
+// Bytes of the matrices that one decode row multiplies with.
+std::uint64_t matrix_bytes_per_token(const weight::DenseDecoderModel& model);
+std::uint64_t parameter_count(const weight::DenseDecoderModel& model);
 
 // Resident weights of one decoder layer.
 template <backend::Backend B>
 struct Layer {
   using Weight = typename B::Weight;
-  std::optional<Weight> attention_norm, query, key, value, output, mlp_norm, gate, up, down;
+  Weight attention_norm, query, key, value, output, mlp_norm, gate, up, down;
   std::optional<Weight> query_bias, key_bias, value_bias, output_bias;
   std::optional<Weight> gate_bias, up_bias, down_bias, query_norm, key_norm;
 };
@@ -46,13 +47,13 @@ class DenseModel final : public AnyModel {
  public:
   // Loads the weights; the files may be closed afterwards only if the backend packs everything, so
   // the caller keeps them open as long as the model lives.
-  static Result<std::unique_ptr<DenseModel>> load(B &backend,
-                                                  const weight::DenseDecoderModel &model,
-                                                  const Options &options);
+  static Result<std::unique_ptr<DenseModel>> load(B& backend,
+                                                  const weight::DenseDecoderModel& model,
+                                                  const Options& options);
 
-  const ModelInfo &info() const override { return info_; }
-  SequenceStates &states() override { return states_; }
-  Result<RoundOutput> submit(const Round &round) override;
+  const ModelInfo& info() const override { return info_; }
+  SequenceStates& states() override { return states_; }
+  Result<RoundOutput> submit(const Round& round) override;
 
  private:
   using Tensor = typename B::Tensor;
@@ -71,15 +72,15 @@ class DenseModel final : public AnyModel {
     std::uint32_t pages;
   };
 
-  DenseModel(B &backend, Parts parts);
+  DenseModel(B& backend, Parts parts);
 
-  Result<RoundOutput> run(const Round &round);
-  Status prepare(const Round &round);
+  Result<RoundOutput> run(const Round& round);
+  Status prepare(const Round& round);
   Status attention_block(LayerId layer, std::span<const backend::PagedSegment> segments);
-  Status mlp_block(const Layer<B> &layer);
-  Result<RoundOutput> logits(const Round &round);
+  Status mlp_block(const Layer<B>& layer);
+  Result<RoundOutput> logits(const Round& round);
 
-  B &backend_;
+  B& backend_;
   model_spec::DenseDecoder spec_;
   ModelInfo info_;
   Weight embedding_;
