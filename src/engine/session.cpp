@@ -8,7 +8,7 @@
 namespace zllm::engine {
 
 Result<Session> Session::create(runtime::AnyModel& model) {
-  ZLLM_TRY(const SequenceId sequence, model.states().create());
+  ZLLM_TRY(const SequenceId sequence, model.states().create(expected_tokens));
   return Session(model, sequence);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -59,9 +59,33 @@ class PagedStates final : public SequenceStates {
     return segments;
   }
 
-  Result<SequenceId> create() override { return table_.create(); }
-  Status release(SequenceId id) override { return table_.release(id); }
-  Result<SequenceId> fork(SequenceId id) override { return table_.fork(id); }
+  // Of each segment's sequence; the round's sequences exist.
+  std::vector<std::uint64_t> expected_rows(const Round& round) const {
+    std::vector<std::uint64_t> rows;
+    for (const Segment& segment : round.segments) {
+      rows.push_back(expected_rows_.at(segment.sequence));
+    }
+    return rows;
+  }
+
+  Result<SequenceId> create(std::uint64_t expected_rows) override {
+    const SequenceId id = table_.create();
+    expected_rows_[id] = expected_rows == 0 ? context_ : expected_rows;
+    return id;
+  }
+
+  Status release(SequenceId id) override {
+    ZLLM_TRY(table_.release(id));
+    expected_rows_.erase(id);
+    return {};
+  }
+
+  Result<SequenceId> fork(SequenceId id) override {
+    ZLLM_TRY(const SequenceId copy, table_.fork(id));
+    expected_rows_[copy] = expected_rows_.at(id);
+    return copy;
+  }
+
   Status commit(SequenceId id, std::uint64_t rows) override { return table_.commit(id, rows); }
   Status rollback(SequenceId id) override { return table_.rollback(id); }
 
@@ -77,6 +101,7 @@ class PagedStates final : public SequenceStates {
     }
     ZLLM_TRY(const std::span<const PageId> pages, table_.pages(id));
     SequenceSnapshot snapshot;
+    snapshot.expected_rows = expected_rows_.at(id);
     ZLLM_TRY(snapshot.rows, table_.length(id));
     const std::size_t page_bytes = cache_.page_bytes();
     snapshot.bytes.resize(pages.size() * page_bytes);
@@ -97,10 +122,10 @@ class PagedStates final : public SequenceStates {
                    concat("snapshot of ", snapshot.rows, " rows has ", snapshot.bytes.size(),
                           " bytes where this model keeps ", page_bytes, " bytes a page")};
     }
-    const SequenceId id = table_.create();
+    ZLLM_TRY(const SequenceId id, create(snapshot.expected_rows));
     Status filled = snapshot.rows == 0 ? Status() : fill(id, snapshot);
     if (!filled.ok()) {
-      ZLLM_CHECK(table_.release(id).ok(), "release of a new sequence");
+      ZLLM_CHECK(release(id).ok(), "release of a new sequence");
       return std::move(filled).error();
     }
     return id;
@@ -148,6 +173,8 @@ class PagedStates final : public SequenceStates {
   B& backend_;
   Cache cache_;
   kv_cache::SequenceTable table_;
+  std::uint64_t context_;
+  std::unordered_map<SequenceId, std::uint64_t> expected_rows_;
 };
 
 }  // namespace zllm::runtime

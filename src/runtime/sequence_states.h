@@ -12,6 +12,7 @@ namespace zllm::runtime {
 // The whole state of a sequence as bytes that any process with the same model can import.
 struct SequenceSnapshot {
   std::uint64_t rows = 0;
+  std::uint64_t expected_rows = 0;
   std::vector<std::byte> bytes;
 };
 
@@ -21,7 +22,9 @@ class SequenceStates {
  public:
   virtual ~SequenceStates() = default;
 
-  virtual Result<SequenceId> create() = 0;
+  // expected_rows: how many rows the sequence may come to hold, 0 = the context. It is no limit:
+  // only rotary embeddings whose frequencies depend on the length read it (rope/reference.h).
+  virtual Result<SequenceId> create(std::uint64_t expected_rows) = 0;
   virtual Status release(SequenceId id) = 0;
   virtual Result<SequenceId> fork(SequenceId id) = 0;  // copy on write
   virtual Status commit(SequenceId id, std::uint64_t rows) = 0;

@@ -21,7 +21,7 @@ DenseModel<B>::DenseModel(B& backend, Parts parts)
       final_norm_(std::move(parts.final_norm)),
       layers_(std::move(parts.layers)),
       work_(std::move(parts.workspace)),
-      states_(backend, std::move(parts.cache), parts.pages) {}
+      states_(backend, std::move(parts.cache), parts.pages, info_.limits.context) {}
 
 template <backend::GqaBackend B>
 Result<RoundOutput> DenseModel<B>::submit(const Round& round) {
@@ -60,7 +60,8 @@ Status DenseModel<B>::prepare(const Round& round) {
     tokens.insert(tokens.end(), segment.tokens.begin(), segment.tokens.end());
   }
   ZLLM_TRY(backend_.embed(embedding_, tokens, work_.residual));
-  const RotaryTables tables = rotary_tables(spec_.rope, round);
+  ZLLM_TRY(const RotaryTables tables,
+           rotary_tables(spec_.rope, round, states_.expected_rows(round)));
   ZLLM_TRY(backend_.write(tables.cosine, work_.cosine));
   return backend_.write(tables.sine, work_.sine);
 }
