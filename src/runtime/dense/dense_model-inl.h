@@ -139,4 +139,15 @@ Result<RoundOutput> DenseModel<B>::logits(const Round& round) {
   return output;
 }
 
+// From files to a loaded model; the whole of a composition file.
+template <backend::GqaBackend B>
+Result<LoadedModel> load(const weight::ModelFiles& files, B& backend, const LoadOptions& options) {
+  ZLLM_TRY(auto model, weight::assemble_dense_decoder(files));
+  ZLLM_TRY(auto loaded, DenseModel<B>::load(backend, model, options));
+  return LoadedModel{.model = std::move(loaded),
+                     .end_tokens = std::move(model.end_tokens),
+                     .begin_token = model.begin_token,
+                     .warnings = std::move(model.warnings)};
+}
+
 }  // namespace zllm::runtime::dense
