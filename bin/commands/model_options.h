@@ -8,6 +8,9 @@
 
 namespace zllm::commands {
 
+// Pages hold at most this many rows on every backend; used to size a cache for many sequences.
+constexpr std::uint64_t kRowsOfAPageAtMost = 256;
+
 // The options that every command which loads a model takes.
 struct ModelOptions {
   std::string model;  // Hub-layout folder or GGUF file
