@@ -6,7 +6,7 @@
 
 #include <zllm/backend/cpu/cpu_backend.h>
 #include <zllm/base/text.h>
-#include <zllm/runtime/dense/cpu.h>
+#include <zllm/runtime/dense/cpu/compose.h>
 
 namespace zllm::registry {
 namespace {

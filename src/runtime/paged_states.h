@@ -20,8 +20,12 @@ class PagedStates final : public SequenceStates {
  public:
   using Cache = typename B::PagedCache;
 
-  PagedStates(B& backend, Cache cache, std::uint32_t pages)
-      : backend_(backend), cache_(std::move(cache)), table_(B::kPageTokens, pages) {}
+  // context: what a sequence is expected to come to hold unless it says otherwise.
+  PagedStates(B& backend, Cache cache, std::uint32_t pages, std::uint64_t context)
+      : backend_(backend),
+        cache_(std::move(cache)),
+        table_(B::kPageTokens, pages),
+        context_(context) {}
 
   Cache& cache() { return cache_; }
 

@@ -87,7 +87,7 @@ Status DenseModel<B>::attention_block(LayerId id, std::span<const backend::Paged
   const attention::GqaSpec gqa{.query_heads = spec_.query_heads,
                                .kv_heads = spec_.kv_heads,
                                .head = spec_.head,
-                               .scale = 1.0 / std::sqrt(double{spec_.head}),
+                               .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec_.head))),
                                .window = spec_.windows[id.value()]};
   ZLLM_TRY(backend_.attend(states_.cache(), id, gqa, segments, work_.query, work_.key, work_.value,
                            work_.attended));

@@ -18,7 +18,7 @@ constexpr std::uint32_t kLogitRows = 32;
 
 // The operations that the model asks of a backend, for supports() and the capability matrix.
 std::vector<backend::OpKey> requirements(const weight::DenseDecoderModel& model,
-                                         const Options& options);
+                                         const LoadOptions& options);
 
 // Bytes of the matrices that one decode row multiplies with.
 std::uint64_t matrix_bytes_per_token(const weight::DenseDecoderModel& model);
@@ -29,8 +29,9 @@ template <backend::Backend B>
 struct Layer {
   using Weight = typename B::Weight;
   Weight attention_norm, query, key, value, output, mlp_norm, gate, up, down;
-  std::optional<Weight> query_bias, key_bias, value_bias, output_bias;
-  std::optional<Weight> gate_bias, up_bias, down_bias, query_norm, key_norm;
+  std::optional<Weight> query_bias = {}, key_bias = {}, value_bias = {}, output_bias = {};
+  std::optional<Weight> gate_bias = {}, up_bias = {}, down_bias = {};
+  std::optional<Weight> query_norm = {}, key_norm = {};
 };
 
 // Activations of a round, made once for the largest round and cut to each round's rows.
@@ -49,7 +50,7 @@ class DenseModel final : public AnyModel {
   // the caller keeps them open as long as the model lives.
   static Result<std::unique_ptr<DenseModel>> load(B& backend,
                                                   const weight::DenseDecoderModel& model,
-                                                  const Options& options);
+                                                  const LoadOptions& options);
 
   const ModelInfo& info() const override { return info_; }
   SequenceStates& states() override { return states_; }

@@ -104,7 +104,7 @@ Result<Workspace<B>> make_workspace(B& backend, const model_spec::DenseDecoder& 
 
 // Pages of the cache: what the option asks, or one sequence of the whole context.
 template <backend::GqaBackend B>
-Result<std::uint32_t> cache_pages(std::uint64_t context, const Options& options) {
+Result<std::uint32_t> cache_pages(std::uint64_t context, const LoadOptions& options) {
   const std::uint64_t rows = options.cache_rows == 0 ? context : options.cache_rows;
   const auto pages = checked_cast<std::uint32_t>(rows / B::kPageTokens + 1);
   if (!pages) {
@@ -116,7 +116,7 @@ Result<std::uint32_t> cache_pages(std::uint64_t context, const Options& options)
 template <backend::GqaBackend B>
 Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
                                                            const weight::DenseDecoderModel& model,
-                                                           const Options& options) {
+                                                           const LoadOptions& options) {
   const model_spec::DenseDecoder& spec = model.spec;
   ZLLM_TRY(backend::check_support(backend, requirements(model, options)));
   const std::uint64_t context = options.context == 0 ? spec.max_positions : options.context;

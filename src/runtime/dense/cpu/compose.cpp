@@ -1,4 +1,4 @@
-#include <zllm/runtime/dense/cpu.h>
+#include <zllm/runtime/dense/cpu/compose.h>
 
 #include <zllm/runtime/dense/dense_model-inl.h>
 
