@@ -1,0 +1,12 @@
+#include <zllm/kernel/cpu/avx2/linear.h>
+
+#include <zllm/kernel/cpu/avx2/quantize-inl.h>
+
+namespace zllm::kernel::cpu::avx2 {
+
+const LinearKernels& linear_kernels() {
+  static constexpr LinearKernels kernels = {.quantize_row = quantize_row};
+  return kernels;
+}
+
+}  // namespace zllm::kernel::cpu::avx2
