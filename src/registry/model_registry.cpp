@@ -1,0 +1,113 @@
+#include <zllm/registry/model_registry.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <zllm/backend/cpu/cpu_backend.h>
+#include <zllm/base/text.h>
+#include <zllm/runtime/dense/cpu/compose.h>
+
+namespace zllm::registry {
+namespace {
+
+using backend::cpu::CpuBackend;
+
+struct Family {
+  std::span<const std::string_view> architectures;
+  Result<runtime::LoadedModel> (*load_on_cpu)(const weight::ModelFiles& files, CpuBackend& backend,
+                                              const runtime::LoadOptions& options);
+};
+
+constexpr std::string_view kDenseArchitectures[] = {"llama", "mistral", "qwen2", "qwen3"};
+
+constexpr Family kFamilies[] = {
+    {kDenseArchitectures, runtime::dense::load_on_cpu},
+};
+
+constexpr std::string_view kBackends[] = {"cpu"};
+
+std::string join(const std::vector<std::string_view>& names) {
+  std::string joined;
+  for (const std::string_view name : names) {
+    joined += concat(joined.empty() ? "" : ", ", name);
+  }
+  return joined;
+}
+
+Result<const Family *> find_family(std::string_view architecture) {
+  for (const Family& family : kFamilies) {
+    if (std::ranges::find(family.architectures, architecture) != family.architectures.end()) {
+      return &family;
+    }
+  }
+  return Error{Code::unsupported,
+               concat("architecture ", quote(architecture), " is not known; this build runs ",
+                      join(architecture_names()))};
+}
+
+}  // namespace
+
+struct Model::Parts {
+  weight::ModelFiles files;
+  std::unique_ptr<CpuBackend> backend;
+  runtime::LoadedModel loaded;  // destroyed first: it uses the others
+};
+
+Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+runtime::AnyModel& Model::model() { return *parts_->loaded.model; }
+const runtime::LoadedModel& Model::loaded() const { return parts_->loaded; }
+const weight::ModelFiles& Model::files() const { return parts_->files; }
+Status Model::check() const { return parts_->files.tensors.check(); }
+
+Result<Model> load_model(weight::ModelFiles files, const BackendOptions& backend,
+                         const runtime::LoadOptions& options) {
+  if (std::ranges::find(kBackends, backend.name) == std::end(kBackends)) {
+    return Error{Code::invalid_argument,
+                 concat("backend ", quote(backend.name), " is not in this build; it has ",
+                        join(backend_names()))};
+  }
+  ZLLM_TRY(const std::string name, architecture(files));
+  ZLLM_TRY(const Family *const family, find_family(name));
+  auto parts = std::make_unique<Model::Parts>();
+  parts->files = std::move(files);
+  ZLLM_TRY(parts->backend, CpuBackend::create({.threads = backend.threads}));
+  ZLLM_TRY(parts->loaded, family->load_on_cpu(parts->files, *parts->backend, options));
+  ZLLM_TRY(parts->files.tensors.check());
+  return Model(std::move(parts));
+}
+
+Result<std::string> architecture(const weight::ModelFiles& files) {
+  if (files.gguf) {
+    ZLLM_TRY(const auto name, files.gguf->string("general.architecture"));
+    if (!name) {
+      return Error{Code::invalid_file, concat(files.path, ": general.architecture is missing")};
+    }
+    return std::string(*name);
+  }
+  const Json *type = files.config ? files.config->find("model_type") : nullptr;
+  const std::string *name = type != nullptr ? type->as_string() : nullptr;
+  if (name == nullptr) {
+    return Error{Code::invalid_file,
+                 concat(files.path, "/config.json: model_type must be a string")};
+  }
+  return *name;
+}
+
+std::vector<std::string_view> backend_names() {
+  return {std::begin(kBackends), std::end(kBackends)};
+}
+
+std::vector<std::string_view> architecture_names() {
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) {
+    names.insert(names.end(), family.architectures.begin(), family.architectures.end());
+  }
+  return names;
+}
+
+}  // namespace zllm::registry

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <zllm/base/result.h>
+#include <zllm/runtime/load.h>
+#include <zllm/weight/container/model_files.h>
+
+// The one list of model families and backends of this build, and the way from files to a model.
+namespace zllm::registry {
+
+struct BackendOptions {
+  std::string name = "cpu";
+  unsigned threads = 0;  // 0 = as many as the process may use
+};
+
+// A model with all that it stands on. Movable; one thread at a time.
+class Model {
+ public:
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  runtime::AnyModel& model();
+  const runtime::LoadedModel& loaded() const;
+  const weight::ModelFiles& files() const;
+  // An error when a weight file shrank under the mapping: answers since then mean nothing.
+  Status check() const;
+
+ private:
+  friend Result<Model> load_model(weight::ModelFiles, const BackendOptions&,
+                                  const runtime::LoadOptions&);
+  struct Parts;
+  explicit Model(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+// Finds the family of the files' architecture and loads it on the backend. Unknown names are
+// refused with the list of known ones; what the backend does not support is refused before any
+// weight loads.
+Result<Model> load_model(weight::ModelFiles files, const BackendOptions& backend,
+                         const runtime::LoadOptions& options);
+
+// The architecture that the files name: model_type of config.json or general.architecture of GGUF.
+Result<std::string> architecture(const weight::ModelFiles& files);
+
+std::vector<std::string_view> backend_names();
+std::vector<std::string_view> architecture_names();
+
+}  // namespace zllm::registry

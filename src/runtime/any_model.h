@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <zllm/base/result.h>
+#include <zllm/runtime/round.h>
+#include <zllm/runtime/sequence_states.h>
+
+namespace zllm::runtime {
+
+// What schedulers and reports need to know of a loaded model.
+struct ModelInfo {
+  std::string architecture;
+  std::string backend;
+  std::uint32_t layers = 0;
+  RoundLimits limits;
+  std::uint64_t parameter_count = 0;
+  std::uint64_t weight_bytes = 0;     // resident
+  std::uint64_t bytes_per_token = 0;  // of weights, read by a decode row
+  std::uint64_t state_bytes_per_row = 0;
+};
+
+// A loaded model on some backend, all that engine and tools see. One thread at a time.
+class AnyModel {
+ public:
+  virtual ~AnyModel() = default;
+
+  virtual const ModelInfo& info() const = 0;
+  virtual SequenceStates& states() = 0;
+  // Reserves the rows of all segments and runs the round. On success every segment awaits commit or
+  // rollback; on failure all reserved rows are given back and no state has changed.
+  virtual Result<RoundOutput> submit(const Round& round) = 0;
+};
+
+}  // namespace zllm::runtime

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <zllm/base/result.h>
+#include <zllm/base/strong.h>
+
+namespace zllm::runtime {
+
+// The whole state of a sequence as bytes that any process with the same model can import.
+struct SequenceSnapshot {
+  std::uint64_t rows = 0;
+  std::uint64_t expected_rows = 0;
+  std::vector<std::byte> bytes;
+};
+
+// Everything that a model's sequences keep, behind one abstraction. A round reserves rows; commit
+// keeps the first n of them, rollback none. Not thread-safe: one loop owns a model.
+class SequenceStates {
+ public:
+  virtual ~SequenceStates() = default;
+
+  // expected_rows: how many rows the sequence may come to hold, 0 = the context. It is no limit:
+  // only rotary embeddings whose frequencies depend on the length read it (rope/reference.h).
+  virtual Result<SequenceId> create(std::uint64_t expected_rows) = 0;
+  virtual Status release(SequenceId id) = 0;
+  virtual Result<SequenceId> fork(SequenceId id) = 0;  // copy on write
+  virtual Status commit(SequenceId id, std::uint64_t rows) = 0;
+  virtual Status rollback(SequenceId id) = 0;
+  // Forgets rows from `rows` on, or from an earlier checkpoint where the state has no other;
+  // returns how many rows are left.
+  virtual Result<std::uint64_t> truncate(SequenceId id, std::uint64_t rows) = 0;
+  virtual Result<SequenceSnapshot> export_state(SequenceId id) const = 0;
+  virtual Result<SequenceId> import_state(const SequenceSnapshot& snapshot) = 0;
+
+  virtual Result<std::uint64_t> rows(SequenceId id) const = 0;  // committed
+  virtual Result<std::uint64_t> size_bytes(SequenceId id) const = 0;
+  virtual std::uint64_t free_rows() const = 0;  // that some sequence could still append
+};
+
+}  // namespace zllm::runtime
