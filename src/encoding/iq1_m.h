@@ -21,10 +21,12 @@ struct Iq1M {
   static constexpr Encoding kEncoding = Encoding::iq1_m;
   static constexpr std::uint32_t kBlockElements = kSuperBlock;
   [[gnu::always_inline]] static void decode(const Block& block, float *elements) {
-    const unsigned half = static_cast<unsigned>(block.scales[0] >> 12) |
-                          (block.scales[1] >> 12) << 4 | (block.scales[2] >> 12) << 8 |
-                          (block.scales[3] >> 12) << 12;
-    const float d = f16_to_f32(static_cast<std::uint16_t>(half));
+    std::uint16_t half = 0;
+    for (unsigned word = 0; word < 4; ++word) {
+      const unsigned nibble = block.scales[word] >> 12;
+      half = static_cast<std::uint16_t>(half | nibble << (4 * word));
+    }
+    const float d = f16_to_f32(half);
     for (unsigned vector = 0; vector < 32; ++vector) {
       const int packed = block.scales[vector / 8] >> (vector % 8 / 2 * 3) & 7;
       const float scale = d * static_cast<float>(2 * packed + 1);

@@ -20,8 +20,10 @@ struct ScaleAndMin {
             static_cast<std::uint8_t>(packed[sub_block + 4] & 63)};
   }
   const unsigned low = packed[sub_block + 4];
-  return {static_cast<std::uint8_t>((low & 15) | (packed[sub_block - 4] >> 6) << 4),
-          static_cast<std::uint8_t>((low >> 4) | (packed[sub_block] >> 6) << 4)};
+  const unsigned scale_high = packed[sub_block - 4] >> 6;
+  const unsigned min_high = packed[sub_block] >> 6;
+  return {static_cast<std::uint8_t>((low & 15) | scale_high << 4),
+          static_cast<std::uint8_t>((low >> 4) | min_high << 4)};
 }
 
 }  // namespace zllm::encoding

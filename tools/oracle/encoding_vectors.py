@@ -59,7 +59,8 @@ GOLDEN = 0x9E3779B97F4A7C15
 def random_words(seed, count):
     """The SplitMix64 sequence."""
     with numpy.errstate(over="ignore"):
-        z = numpy.uint64(seed) + numpy.arange(1, count + 1, dtype=numpy.uint64) * numpy.uint64(GOLDEN)
+        steps = numpy.arange(1, count + 1, dtype=numpy.uint64)
+        z = numpy.uint64(seed) + steps * numpy.uint64(GOLDEN)
         z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
         return z ^ (z >> numpy.uint64(31))
