@@ -180,14 +180,13 @@ Status read_windows(const MetadataReader& reader, model_spec::DenseDecoder& spec
   ZLLM_TRY(const auto window, reader.integer_or("attention.sliding_window", kWindowRange, 0));
   spec.windows.assign(spec.layers, static_cast<std::uint32_t>(window));
   const GgufValue *pattern = reader.metadata().find(reader.key(kPattern));
-  if (pattern == nullptr) {
-    return {};
-  }
-  const auto *array = std::get_if<GgufArray>(pattern);
-  const auto *slides = array == nullptr ? nullptr : std::get_if<std::vector<bool>>(&array->items);
-  if (slides == nullptr) {
+  if (pattern != nullptr && !std::holds_alternative<GgufArray>(*pattern)) {
     return reader.error(Code::unsupported, kPattern,
                         "is supported only as an array with true or false for each layer");
+  }
+  ZLLM_TRY(const auto slides, reader.metadata().booleans(reader.key(kPattern)));
+  if (!slides) {
+    return {};
   }
   if (slides->size() != spec.layers) {
     return reader.error(

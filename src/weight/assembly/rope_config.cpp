@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <zllm/base/text.h>
+#include <zllm/rope/reference.h>
 
 namespace zllm::weight {
 namespace {
@@ -246,6 +247,8 @@ Result<rope::Spec> rope_from_config(const ConfigReader& config, RopeContext cont
   if (!defect.empty()) {
     return config.error(Code::invalid_file, "rope", defect);
   }
+  // The formulas have the last word; their message names a field that is called much the same.
+  ZLLM_TRY(rope::make_table(spec, spec.max_positions));
   return spec;
 }
 

@@ -9,6 +9,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/encoding/encoding.h>
+#include <zllm/rope/reference.h>
 #include <zllm/weight/assembly/config_reader.h>
 
 namespace zllm::weight {
@@ -169,6 +170,7 @@ Result<rope::Spec> rope_from_metadata(const MetadataReader& metadata, const Tens
   if (!scaling_defect.empty()) {
     return metadata.error(Code::invalid_file, "rope.scaling.type", scaling_defect);
   }
+  ZLLM_TRY(rope::make_table(spec, spec.max_positions));
   return spec;
 }
 

@@ -70,7 +70,11 @@ encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t
                 " of a ", format.name, " block"));
     return {};
   }
-  return {.encoding = entry->encoding, .rows = rows, .columns = columns, .bytes = entry->bytes};
+  return {.encoding = entry->encoding,
+          .rows = rows,
+          .columns = columns,
+          .bytes = entry->bytes,
+          .name = entry->name};
 }
 
 encoding::WeightView WeightBinder::vector(const std::string& name, std::uint64_t size) {
@@ -85,7 +89,11 @@ encoding::WeightView WeightBinder::vector(const std::string& name, std::uint64_t
                 encoding::info(entry->encoding).name));
     return {};
   }
-  return {.encoding = entry->encoding, .rows = 1, .columns = size, .bytes = entry->bytes};
+  return {.encoding = entry->encoding,
+          .rows = 1,
+          .columns = size,
+          .bytes = entry->bytes,
+          .name = entry->name};
 }
 
 Status WeightBinder::finish(std::span<const std::string_view> ignored_endings) const {
