@@ -39,7 +39,7 @@ LONGROPE = {"rope_type": "longrope", "rope_theta": 1000.0, "original_max_positio
 CHECKPOINTS = {
     "llama-llama3": dict(
         family="llama", dtype="bf16", prompt_tokens=33,
-        settings=sizes(113, 72, 88, 9, 3, max_position_embeddings=128, rope_parameters=LLAMA3,
+        settings=sizes(113, 72, 60, 9, 3, max_position_embeddings=128, rope_parameters=LLAMA3,
                        tie_word_embeddings=True)),
     "llama-linear": dict(
         family="llama", dtype="f32", prompt_tokens=24,
@@ -76,7 +76,7 @@ CHECKPOINTS = {
 GGUFS = {
     "gguf-llama-f16": dict(
         family="llama", kind="F16", prompt_tokens=33,
-        settings=sizes(113, 72, 88, 9, 3, max_position_embeddings=128, rope_parameters=LLAMA3,
+        settings=sizes(113, 72, 60, 9, 3, max_position_embeddings=128, rope_parameters=LLAMA3,
                        attention_bias=True, tie_word_embeddings=True)),
     "gguf-qwen2-f32": dict(
         family="qwen2", kind="F32", prompt_tokens=26,
