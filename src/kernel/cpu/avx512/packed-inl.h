@@ -16,9 +16,9 @@ inline __m512i broadcast4(const std::int8_t *codes) {
 }
 
 // The integer product of kCount code vectors, on top of `start`.
-template <int kCount>
+template <std::size_t kCount>
 inline __m512i dot(__m512i start, const __m512i *codes, const std::int8_t *activations) {
-  for (int g = 0; g < kCount; ++g) {
+  for (std::size_t g = 0; g < kCount; ++g) {
     start = _mm512_dpbusd_epi32(start, codes[g], broadcast4(activations + 4 * g));
   }
   return start;
@@ -39,7 +39,7 @@ inline __m512i start_of_block(const ActivationBlock& activation) {
 
 // The same for half a block.
 template <std::int32_t kOffset>
-inline __m512i start_of_half(const ActivationBlock& activation, int half) {
+inline __m512i start_of_half(const ActivationBlock& activation, std::size_t half) {
   static_assert(kOffset == 0 || kOffset == 4 || kOffset == 32);
   if constexpr (kOffset == 0) {
     return _mm512_setzero_si512();
@@ -51,14 +51,14 @@ inline __m512i start_of_half(const ActivationBlock& activation, int half) {
 // The codes and scales of 32 columns, in registers while the activation rows pass by.
 template <PanelLayout kLayout>
 struct ColumnBlock {
-  static constexpr int kRuns = 32 / static_cast<int>(kLayout.columns_per_scale);
+  static constexpr std::size_t kRuns = 32 / kLayout.columns_per_scale;
 
   ColumnBlock(const Scales<kLayout>& scales, const std::byte *place, std::size_t sub_block) {
     unpack_codes<kLayout>(place, codes);
-    for (int run = 0; run < kRuns; ++run) {
-      scale[run] = scales.run_scale(sub_block * kRuns + static_cast<std::size_t>(run));
+    for (std::size_t run = 0; run < kRuns; ++run) {
+      scale[run] = scales.run_scale(sub_block * kRuns + run);
       if constexpr (kLayout.has_minimum) {
-        minimum[run] = scales.run_minimum(sub_block * kRuns + static_cast<std::size_t>(run));
+        minimum[run] = scales.run_minimum(sub_block * kRuns + run);
       }
     }
   }
@@ -99,11 +99,11 @@ struct ColumnBlock {
 constexpr std::size_t kPrefetchBytes = 2048;
 
 // One panel times kRows activation rows.
-template <PanelLayout kLayout, int kRows>
+template <PanelLayout kLayout, std::size_t kRows>
 inline void multiply_tile(const std::byte *panel, std::size_t column_blocks,
                           const ActivationBlock *activations, __m512 (&sums)[kRows]) {
   constexpr std::size_t kSubBlocks = kLayout.block_columns / 32;
-  for (int row = 0; row < kRows; ++row) {
+  for (std::size_t row = 0; row < kRows; ++row) {
     sums[row] = _mm512_setzero_ps();
   }
   const ActivationBlock *activation = activations;
@@ -117,9 +117,8 @@ inline void multiply_tile(const std::byte *panel, std::size_t column_blocks,
     for (std::size_t s = 0; s < kSubBlocks; ++s) {
       const ColumnBlock<kLayout> block(
           scales, panel + kLayout.codes_offset() + s * kLayout.codes_bytes(), s);
-      for (int row = 0; row < kRows; ++row) {
-        sums[row] = block.multiply_add(activation[static_cast<std::size_t>(row) * column_blocks],
-                                       sums[row]);
+      for (std::size_t row = 0; row < kRows; ++row) {
+        sums[row] = block.multiply_add(activation[row * column_blocks], sums[row]);
       }
       ++activation;
     }
@@ -127,7 +126,7 @@ inline void multiply_tile(const std::byte *panel, std::size_t column_blocks,
   }
 }
 
-template <PanelLayout kLayout, int kRows>
+template <PanelLayout kLayout, std::size_t kRows>
 [[gnu::noinline]] void multiply_rows(const PackedProduct& params, std::uint64_t panel,
                                      std::size_t first_row) {
   const std::size_t column_blocks = params.matrix.columns / 32;
@@ -138,8 +137,8 @@ template <PanelLayout kLayout, int kRows>
                                 params.activations + first_row * column_blocks, sums);
   const std::uint64_t first_output = panel * kPanelRows;
   const __mmask16 mask = lanes(params.matrix.rows - first_output);
-  for (int row = 0; row < kRows; ++row) {
-    store(params.output, first_row + static_cast<std::size_t>(row), first_output, mask, sums[row]);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    store(params.output, first_row + row, first_output, mask, sums[row]);
   }
 }
 

@@ -47,7 +47,7 @@ inline float sum_of_lanes(__m512 value) {
 }
 
 // kOutputs matrix rows times kRows activation rows, a vector of partial sums for each pair.
-template <encoding::Encoding kEncoding, int kOutputs, int kRows>
+template <encoding::Encoding kEncoding, std::size_t kOutputs, std::size_t kRows>
 [[gnu::noinline]] void multiply_plain_tile(const PlainProduct& params, std::uint64_t first_output,
                                            std::size_t first_row) {
   using Element = Elements<kEncoding>;
@@ -55,21 +55,21 @@ template <encoding::Encoding kEncoding, int kOutputs, int kRows>
   const std::byte *weights = params.weights + first_output * row_bytes;
   const float *activations = params.activations + first_row * params.activation_stride;
   __m512 sums[kOutputs][kRows];
-  for (int output = 0; output < kOutputs; ++output) {
-    for (int row = 0; row < kRows; ++row) {
+  for (std::size_t output = 0; output < kOutputs; ++output) {
+    for (std::size_t row = 0; row < kRows; ++row) {
       sums[output][row] = _mm512_setzero_ps();
     }
   }
   const auto step = [&](std::size_t column, __mmask16 mask) {
     __m512 inputs[kRows];
-    for (int row = 0; row < kRows; ++row) {
-      inputs[row] = _mm512_maskz_loadu_ps(
-          mask, activations + static_cast<std::size_t>(row) * params.activation_stride + column);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      inputs[row] =
+          _mm512_maskz_loadu_ps(mask, activations + row * params.activation_stride + column);
     }
-    for (int output = 0; output < kOutputs; ++output) {
-      const __m512 weight = Element::load(
-          weights + static_cast<std::size_t>(output) * row_bytes + column * Element::kBytes, mask);
-      for (int row = 0; row < kRows; ++row) {
+    for (std::size_t output = 0; output < kOutputs; ++output) {
+      const __m512 weight =
+          Element::load(weights + output * row_bytes + column * Element::kBytes, mask);
+      for (std::size_t row = 0; row < kRows; ++row) {
         sums[output][row] = _mm512_fmadd_ps(weight, inputs[row], sums[output][row]);
       }
     }
@@ -81,11 +81,11 @@ template <encoding::Encoding kEncoding, int kOutputs, int kRows>
   if (whole < params.columns) {
     step(whole, static_cast<__mmask16>((1U << (params.columns - whole)) - 1U));
   }
-  for (int output = 0; output < kOutputs; ++output) {
-    const std::uint64_t n = first_output + static_cast<std::uint64_t>(output);
+  for (std::size_t output = 0; output < kOutputs; ++output) {
+    const std::uint64_t n = first_output + output;
     const float bias = params.output.bias == nullptr ? 0.0F : params.output.bias[n];
-    for (int row = 0; row < kRows; ++row) {
-      const std::size_t m = first_row + static_cast<std::size_t>(row);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      const std::size_t m = first_row + row;
       float *place = params.output.values + m * params.output.stride + n;
       const float sum = sum_of_lanes(sums[output][row]) + bias;
       *place = params.output.accumulate ? *place + sum : sum;
@@ -93,7 +93,7 @@ template <encoding::Encoding kEncoding, int kOutputs, int kRows>
   }
 }
 
-template <encoding::Encoding kEncoding, int kOutputs>
+template <encoding::Encoding kEncoding, std::size_t kOutputs>
 void multiply_plain_outputs(const PlainProduct& params, std::uint64_t output, std::size_t first_row,
                             std::size_t end_row) {
   std::size_t row = first_row;

@@ -15,23 +15,23 @@ inline __m512i load(const std::byte *bytes) { return _mm512_loadu_si512(bytes); 
 template <int kRight>
 inline __m512i shift_right(__m512i value) {
   if constexpr (kRight > 0) {
-    return _mm512_srli_epi16(value, kRight);
+    return _mm512_srli_epi16(value, static_cast<unsigned>(kRight));
   } else if constexpr (kRight < 0) {
-    return _mm512_slli_epi16(value, -kRight);
+    return _mm512_slli_epi16(value, static_cast<unsigned>(-kRight));
   } else {
     return value;
   }
 }
 
 // Bits kFrom .. of every byte of the plane, kCount of them, to bit kTo.
-template <int kFrom, int kCount, int kTo = 0>
+template <int kFrom, std::size_t kCount, int kTo = 0>
 inline __m512i field(__m512i plane) {
   const __m512i mask = _mm512_set1_epi8(static_cast<char>(((1 << kCount) - 1) << kTo));
   return _mm512_and_si512(shift_right<kFrom - kTo>(plane), mask);
 }
 
 // codes | field(plane), in one operation after the shift.
-template <int kFrom, int kCount, int kTo>
+template <int kFrom, std::size_t kCount, int kTo>
 inline __m512i merge(__m512i codes, __m512i plane) {
   const __m512i mask = _mm512_set1_epi8(static_cast<char>(((1 << kCount) - 1) << kTo));
   constexpr int kOrAnd = 0xF8;  // a | (b & c)
@@ -80,11 +80,11 @@ inline __m512i table() {
 template <PanelLayout kLayout>
 inline void unpack_codes(const std::byte *place, __m512i (&codes)[8]) {
   if constexpr (kLayout.low_bits == 8) {
-    for (int g = 0; g < 8; ++g) {
+    for (std::size_t g = 0; g < 8; ++g) {
       codes[g] = load(place + g * kCodeVectorBytes);
     }
   } else if constexpr (kLayout.low_bits == 4) {
-    for (int j = 0; j < 4; ++j) {
+    for (std::size_t j = 0; j < 4; ++j) {
       const __m512i pair = load(place + j * kCodeVectorBytes);
       codes[j] = field<0, 4>(pair);
       codes[j + 4] = field<4, 4>(pair);
@@ -101,7 +101,7 @@ inline void unpack_codes(const std::byte *place, __m512i (&codes)[8]) {
     merge_pairs<kLayout.low_bits>(codes + 4, load(high + kCodeVectorBytes));
   }
   if constexpr (kLayout.table != CodeTable::none) {
-    for (int g = 0; g < 8; ++g) {
+    for (std::size_t g = 0; g < 8; ++g) {
       codes[g] = _mm512_shuffle_epi8(table<kLayout.table>(), codes[g]);
     }
   }
