@@ -19,6 +19,15 @@ std::size_t pieces(const CpuBackend::Job& job) {
   return (job.weight->rows() + kRowsAPiece - 1) / kRowsAPiece;
 }
 
+bool is_plain(encoding::Encoding encoding) {
+  using enum encoding::Encoding;
+  return encoding == f32 || encoding == f16 || encoding == bf16;
+}
+
+bool needs_decoding(const CpuBackend::Job& job) {
+  return job.weight->form() == Weight::Form::mapped && !is_plain(job.weight->encoding());
+}
+
 }  // namespace
 
 // All jobs read the same input, so they share its quantised form and one fork of the threads.
@@ -41,6 +50,9 @@ Status CpuBackend::linear(const Tensor& in, std::span<const Job> jobs, LinearOut
     } else {
       threads.parallel_for(in.rows(), 1, quantize);
     }
+  }
+  if (std::ranges::any_of(jobs, needs_decoding)) {
+    ZLLM_TRY(state_->decoded_rows.grow(kernel::cpu::kDecodedRows * in.columns() * threads.size()));
   }
   std::size_t total = 0;
   for (const Job& job : jobs) {
@@ -80,12 +92,27 @@ void CpuBackend::multiply(const Tensor& in, const Job& job, LinearOutput output,
                                      .output = destination});
     return;
   }
+  const std::uint64_t first_row = begin * kRowsAPiece;
+  const std::uint64_t end_row = std::min<std::uint64_t>(end * kRowsAPiece, weight.rows());
+  if (!is_plain(weight.encoding())) {
+    const std::size_t scratch = kernel::cpu::kDecodedRows * weight.columns();
+    kernel::cpu::multiply_decoded(*state_->linear,
+                                  {.matrix = weight.view(),
+                                   .first_row = first_row,
+                                   .end_row = end_row,
+                                   .activations = in.data(),
+                                   .activation_rows = in.rows(),
+                                   .activation_stride = in.columns(),
+                                   .scratch = state_->decoded_rows.data() + scratch * worker,
+                                   .output = destination});
+    return;
+  }
   state_->linear->multiply_plain(
       {.encoding = weight.encoding(),
        .weights = weight.bytes(),
        .columns = weight.columns(),
-       .first_row = begin * kRowsAPiece,
-       .end_row = std::min<std::uint64_t>(end * kRowsAPiece, weight.rows()),
+       .first_row = first_row,
+       .end_row = end_row,
        .activations = in.data(),
        .activation_rows = in.rows(),
        .activation_stride = in.columns(),

@@ -7,6 +7,7 @@
 #include <zllm/backend/cpu/thread_pool.h>
 #include <zllm/kernel/cpu/activation_block.h>
 #include <zllm/kernel/cpu/attention.h>
+#include <zllm/kernel/cpu/decoded_product.h>
 #include <zllm/kernel/cpu/elementwise.h>
 #include <zllm/kernel/cpu/isa.h>
 #include <zllm/kernel/cpu/linear.h>
@@ -21,6 +22,7 @@ struct CpuBackend::State {
   const kernel::cpu::ElementwiseKernels *elementwise = nullptr;
   std::unique_ptr<ThreadPool> threads;
   Buffer<kernel::cpu::ActivationBlock> activations;
+  Buffer<float> decoded_rows;        // a part for each thread
   Buffer<float> attention_scratch;   // a part for each thread
   Buffer<float> attention_partials;  // a part for each segment
 };
