@@ -21,10 +21,11 @@ class PagedStates final : public SequenceStates {
   using Cache = typename B::PagedCache;
 
   // context: what a sequence is expected to come to hold unless it says otherwise.
-  PagedStates(B& backend, Cache cache, std::uint32_t pages, std::uint64_t context)
+  PagedStates(B& backend, Cache cache, const backend::PagedCacheSpec& spec, std::uint64_t context)
       : backend_(backend),
         cache_(std::move(cache)),
-        table_(B::kPageTokens, pages),
+        page_bytes_(backend.page_bytes(spec)),
+        table_(B::kPageTokens, spec.pages),
         context_(context) {}
 
   Cache& cache() { return cache_; }
@@ -107,24 +108,22 @@ class PagedStates final : public SequenceStates {
     SequenceSnapshot snapshot;
     snapshot.expected_rows = expected_rows_.at(id);
     ZLLM_TRY(snapshot.rows, table_.length(id));
-    const std::size_t page_bytes = cache_.page_bytes();
-    snapshot.bytes.resize(pages.size() * page_bytes);
+    snapshot.bytes.resize(pages.size() * page_bytes_);
     for (std::size_t i = 0; i < pages.size(); ++i) {
       const std::span<std::byte> out =
-          std::span(snapshot.bytes).subspan(i * page_bytes, page_bytes);
+          std::span(snapshot.bytes).subspan(i * page_bytes_, page_bytes_);
       ZLLM_TRY(backend_.export_page(cache_, pages[i], out));
     }
     return snapshot;
   }
 
   Result<SequenceId> import_state(const SequenceSnapshot& snapshot) override {
-    const std::size_t page_bytes = cache_.page_bytes();
     const std::uint64_t pages = (snapshot.rows + B::kPageTokens - 1) / B::kPageTokens;
     if (snapshot.rows > UINT64_MAX - B::kPageTokens ||
-        snapshot.bytes.size() / page_bytes != pages || snapshot.bytes.size() % page_bytes != 0) {
+        snapshot.bytes.size() / page_bytes_ != pages || snapshot.bytes.size() % page_bytes_ != 0) {
       return Error{Code::invalid_argument,
                    concat("snapshot of ", snapshot.rows, " rows has ", snapshot.bytes.size(),
-                          " bytes where this model keeps ", page_bytes, " bytes a page")};
+                          " bytes where this model keeps ", page_bytes_, " bytes a page")};
     }
     ZLLM_TRY(const SequenceId id, create(snapshot.expected_rows));
     Status filled = snapshot.rows == 0 ? Status() : fill(id, snapshot);
@@ -139,7 +138,7 @@ class PagedStates final : public SequenceStates {
 
   Result<std::uint64_t> size_bytes(SequenceId id) const override {
     ZLLM_TRY(const std::span<const PageId> pages, table_.pages(id));
-    return pages.size() * cache_.page_bytes();
+    return pages.size() * page_bytes_;
   }
 
   std::uint64_t free_rows() const override {
@@ -165,10 +164,9 @@ class PagedStates final : public SequenceStates {
   Status fill(SequenceId id, const SequenceSnapshot& snapshot) {
     ZLLM_TRY(table_.reserve(id, snapshot.rows));
     ZLLM_TRY(const std::span<const PageId> pages, table_.pages(id));
-    const std::size_t page_bytes = cache_.page_bytes();
     for (std::size_t i = 0; i < pages.size(); ++i) {
       const std::span<const std::byte> in =
-          std::span(snapshot.bytes).subspan(i * page_bytes, page_bytes);
+          std::span(snapshot.bytes).subspan(i * page_bytes_, page_bytes_);
       ZLLM_TRY(backend_.import_page(cache_, pages[i], in));
     }
     return table_.commit(id, snapshot.rows);
@@ -176,6 +174,7 @@ class PagedStates final : public SequenceStates {
 
   B& backend_;
   Cache cache_;
+  std::size_t page_bytes_;
   kv_cache::SequenceTable table_;
   std::uint64_t context_;
   std::unordered_map<SequenceId, std::uint64_t> expected_rows_;

@@ -1,5 +1,6 @@
 #include <zllm/runtime/round.h>
 
+#include <cmath>
 #include <unordered_set>
 
 #include <zllm/base/text.h>
@@ -71,6 +72,22 @@ std::vector<std::uint32_t> wanted_rows(const Round& round) {
     first += static_cast<std::uint32_t>(segment.tokens.size());
   }
   return rows;
+}
+
+Status check_finite(const RoundOutput& output) {
+  for (std::size_t row = 0; row < output.rows(); ++row) {
+    // 0 * x is 0 for every finite x and NaN for all others, and sums need no branch.
+    float sum = 0;
+    for (const float logit : output.row(row)) {
+      sum += 0.0F * logit;
+    }
+    if (std::isnan(sum)) {
+      return Error{Code::invalid_file,
+                   concat("the logits of output row ", row,
+                          " are not finite: the weights hold NaN or infinite values")};
+    }
+  }
+  return {};
 }
 
 Status validate(const Round& round, const RoundLimits& limits) {

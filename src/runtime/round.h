@@ -47,6 +47,10 @@ struct RoundOutput {
   }
 };
 
+// An error that names the first row with a NaN or infinite logit: the weights or the input are
+// broken.
+Status check_finite(const RoundOutput& output);
+
 struct RoundLimits {
   std::uint32_t vocabulary = 0;
   std::uint64_t context = 0;  // rows that a sequence may hold

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -35,10 +36,7 @@ class Completion : public MoveOnly {
   Status wait();
 };
 
-class PagedCache : public MoveOnly {
- public:
-  std::size_t page_bytes() const;
-};
+class PagedCache : public MoveOnly {};
 
 class DenseBackend {
  public:
@@ -52,6 +50,7 @@ class DenseBackend {
 
   std::string_view name() const;
   Support supports(const OpKey& key) const;
+  std::optional<std::uint64_t> available_bytes() const;
   Result<Tensor> tensor(std::uint32_t rows, std::uint32_t columns);
   Status write(std::span<const float> values, Tensor& tensor);
   Status read(const Tensor& tensor, std::span<float> values);
@@ -72,6 +71,7 @@ class PagedGqaBackend : public DenseBackend {
   using PagedCache = archetype::PagedCache;
   static constexpr std::uint32_t kPageTokens = 16;
 
+  std::size_t page_bytes(const PagedCacheSpec& spec) const;
   Result<PagedCache> paged_cache(const PagedCacheSpec& spec);
   Status copy_pages(PagedCache& cache, std::span<const kv_cache::PageCopy> copies);
   Status rotate(Tensor& heads, const RotarySpec& spec, const Tensor& cosine, const Tensor& sine);

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -39,6 +40,7 @@ concept ResourceBackend = requires(
     typename B::Completion& c, std::uint32_t n, std::span<const float> in, std::span<float> out) {
   { cb.name() } -> std::same_as<std::string_view>;
   { cb.supports(OpKey{}) } -> std::same_as<Support>;
+  { cb.available_bytes() } -> std::same_as<std::optional<std::uint64_t>>;  // nothing = not known
   { b.tensor(n, n) } -> std::same_as<Result<typename B::Tensor>>;  // capacity in rows, columns
   { t.set_rows(n) } -> std::same_as<void>;                         // at most the capacity
   { b.write(in, t) } -> std::same_as<Status>;   // rows * columns values from the host

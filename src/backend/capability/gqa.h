@@ -45,13 +45,13 @@ struct RotarySpec {
 template <class B>
 concept GqaBackend =
     Backend<B> &&
-    requires(B& b, typename B::PagedCache& cache, const typename B::PagedCache& ccache,
+    requires(B& b, const B& cb, typename B::PagedCache& cache, const typename B::PagedCache& ccache,
              typename B::Tensor& t, const typename B::Tensor& ct,
              std::span<const PagedSegment> segments, std::span<const kv_cache::PageCopy> copies,
              std::span<std::byte> out, std::span<const std::byte> in) {
       { B::kPageTokens } -> std::convertible_to<std::uint32_t>;
       { b.paged_cache(PagedCacheSpec{}) } -> std::same_as<Result<typename B::PagedCache>>;
-      { ccache.page_bytes() } -> std::same_as<std::size_t>;  // of one page over all layers
+      { cb.page_bytes(PagedCacheSpec{}) } -> std::same_as<std::size_t>;  // one page, all layers
       { b.copy_pages(cache, copies) } -> std::same_as<Status>;
       { b.rotate(t, RotarySpec{}, ct, ct) } -> std::same_as<Status>;
       {

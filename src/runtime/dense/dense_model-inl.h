@@ -21,7 +21,7 @@ DenseModel<B>::DenseModel(B& backend, Parts parts)
       final_norm_(std::move(parts.final_norm)),
       layers_(std::move(parts.layers)),
       work_(std::move(parts.workspace)),
-      states_(backend, std::move(parts.cache), parts.pages, info_.limits.context) {}
+      states_(backend, std::move(parts.cache), parts.cache_spec, info_.limits.context) {}
 
 template <backend::GqaBackend B>
 Result<RoundOutput> DenseModel<B>::submit(const Round& round) {
@@ -84,11 +84,12 @@ Status DenseModel<B>::attention_block(LayerId id, std::span<const backend::Paged
       .head = spec_.head, .rotated = spec_.rope.rotated, .pairing = spec_.rope.pairing};
   ZLLM_TRY(backend_.rotate(work_.query, rotary, work_.cosine, work_.sine));
   ZLLM_TRY(backend_.rotate(work_.key, rotary, work_.cosine, work_.sine));
-  const attention::GqaSpec gqa{.query_heads = spec_.query_heads,
-                               .kv_heads = spec_.kv_heads,
-                               .head = spec_.head,
-                               .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec_.head))),
-                               .window = spec_.windows[id.value()]};
+  const attention::GqaSpec gqa{
+      .query_heads = spec_.query_heads,
+      .kv_heads = spec_.kv_heads,
+      .head = spec_.head,
+      .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec_.head))),
+      .window = spec_.windows[id.value()]};
   ZLLM_TRY(backend_.attend(states_.cache(), id, gqa, segments, work_.query, work_.key, work_.value,
                            work_.attended));
   const Job output[] = {
@@ -136,6 +137,7 @@ Result<RoundOutput> DenseModel<B>::logits(const Round& round) {
         std::span(output.logits).subspan(first * spec_.vocabulary, count * spec_.vocabulary)));
   }
   ZLLM_TRY(backend_.submit().wait());
+  ZLLM_TRY(check_finite(output));
   return output;
 }
 

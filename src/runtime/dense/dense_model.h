@@ -23,6 +23,10 @@ std::vector<backend::OpKey> requirements(const weight::DenseDecoderModel& model,
 // Bytes of the matrices that one decode row multiplies with.
 std::uint64_t matrix_bytes_per_token(const weight::DenseDecoderModel& model);
 std::uint64_t parameter_count(const weight::DenseDecoderModel& model);
+// Bytes of all weights as they lie in the file, each once.
+std::uint64_t weight_bytes(const weight::DenseDecoderModel& model);
+// Bytes of the activations of a round.
+std::uint64_t workspace_bytes(const model_spec::DenseDecoder& spec, std::uint32_t rows);
 
 // Resident weights of one decoder layer.
 template <backend::Backend B>
@@ -70,7 +74,7 @@ class DenseModel final : public AnyModel {
     std::vector<Layer<B>> layers;
     Workspace<B> workspace;
     typename B::PagedCache cache;
-    std::uint32_t pages;
+    backend::PagedCacheSpec cache_spec;
   };
 
   DenseModel(B& backend, Parts parts);

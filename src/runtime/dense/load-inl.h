@@ -6,6 +6,7 @@
 #include <zllm/base/checked.h>
 #include <zllm/base/text.h>
 #include <zllm/runtime/dense/dense_model.h>
+#include <zllm/runtime/memory_fit.h>
 
 // Loading of DenseModel; included by dense_model-inl.h alone.
 namespace zllm::runtime::dense {
@@ -102,15 +103,29 @@ Result<Workspace<B>> make_workspace(B& backend, const model_spec::DenseDecoder& 
                       .sine = std::move(sine)};
 }
 
-// Pages of the cache: what the option asks, or one sequence of the whole context.
+// The cache of the model, sized to what the options ask and memory allows.
 template <backend::GqaBackend B>
-Result<std::uint32_t> cache_pages(std::uint64_t context, const LoadOptions& options) {
-  const std::uint64_t rows = options.cache_rows == 0 ? context : options.cache_rows;
-  const auto pages = checked_cast<std::uint32_t>(rows / B::kPageTokens + 1);
+Result<std::pair<backend::PagedCacheSpec, MemoryFit>> fit_cache(
+    const B& backend, const weight::DenseDecoderModel& model, const LoadOptions& options) {
+  const model_spec::DenseDecoder& spec = model.spec;
+  backend::PagedCacheSpec cache{.layers = spec.layers,
+                                .kv_heads = spec.kv_heads,
+                                .head = spec.head,
+                                .type = options.kv_type,
+                                .pages = 0};
+  ZLLM_TRY(const MemoryFit fit,
+           fit_memory({.weight_bytes = weight_bytes(model),
+                       .state_bytes_per_row = backend.page_bytes(cache) / B::kPageTokens,
+                       .workspace_bytes = workspace_bytes(spec, options.rows_per_round),
+                       .max_positions = spec.max_positions},
+                      options, backend.available_bytes()));
+  const auto pages = checked_cast<std::uint32_t>(fit.cache_rows / B::kPageTokens + 1);
   if (!pages) {
-    return Error{Code::invalid_argument, concat("cache of ", rows, " rows is too large")};
+    return Error{Code::invalid_argument,
+                 concat("a cache of ", fit.cache_rows, " tokens is too large")};
   }
-  return *pages;
+  cache.pages = *pages;
+  return std::pair(cache, fit);
 }
 
 template <backend::GqaBackend B>
@@ -119,9 +134,10 @@ Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
                                                            const LoadOptions& options) {
   const model_spec::DenseDecoder& spec = model.spec;
   ZLLM_TRY(backend::check_support(backend, requirements(model, options)));
-  const std::uint64_t context = options.context == 0 ? spec.max_positions : options.context;
-  const auto rows_per_round = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(options.rows_per_round, 1, std::max<std::uint64_t>(context, 1)));
+  ZLLM_TRY(const auto fitted, fit_cache(backend, model, options));
+  const auto& [cache_spec, fit] = fitted;
+  const auto rows_per_round = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      options.rows_per_round, 1, std::max<std::uint64_t>(fit.context, 1)));
   Loader<B> loader(backend);
   ZLLM_TRY(Weight embedding, loader.matrix(model.weights.embedding,
                                            {.as_table = true, .as_product = spec.tied_embeddings}));
@@ -137,20 +153,16 @@ Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
     layers.push_back(std::move(layer));
   }
   ZLLM_TRY(Workspace<B> workspace, make_workspace(backend, spec, rows_per_round));
-  ZLLM_TRY(const std::uint32_t pages, cache_pages<B>(context, options));
-  ZLLM_TRY(auto cache, backend.paged_cache({.layers = spec.layers,
-                                            .kv_heads = spec.kv_heads,
-                                            .head = spec.head,
-                                            .type = options.kv_type,
-                                            .pages = pages}));
+  ZLLM_TRY(auto cache, backend.paged_cache(cache_spec));
   ModelInfo info{
       .architecture = spec.architecture,
       .backend = std::string(backend.name()),
       .layers = spec.layers,
-      .limits = {.vocabulary = spec.vocabulary, .context = context, .rows = rows_per_round},
+      .limits = {.vocabulary = spec.vocabulary, .context = fit.context, .rows = rows_per_round},
       .parameter_count = parameter_count(model),
+      .weight_bytes = weight_bytes(model),
       .bytes_per_token = matrix_bytes_per_token(model),
-      .state_bytes_per_row = cache.page_bytes() / B::kPageTokens};
+      .state_bytes_per_row = backend.page_bytes(cache_spec) / B::kPageTokens};
   return std::unique_ptr<DenseModel>(
       new DenseModel(backend, Parts{.spec = spec,
                                     .info = std::move(info),
@@ -160,7 +172,7 @@ Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
                                     .layers = std::move(layers),
                                     .workspace = std::move(workspace),
                                     .cache = std::move(cache),
-                                    .pages = pages}));
+                                    .cache_spec = cache_spec}));
 }
 
 }  // namespace zllm::runtime::dense

@@ -11,7 +11,8 @@ using encoding::WeightView;
 
 }  // namespace
 
-std::vector<OpKey> requirements(const weight::DenseDecoderModel& model, const LoadOptions& options) {
+std::vector<OpKey> requirements(const weight::DenseDecoderModel& model,
+                                const LoadOptions& options) {
   const model_spec::DenseDecoder& spec = model.spec;
   std::vector<OpKey> keys;
   const auto linear = [&](const WeightView& view) {

@@ -34,4 +34,20 @@ std::uint64_t parameter_count(const weight::DenseDecoderModel& model) {
   return count + norms * model.spec.hidden;
 }
 
+std::uint64_t weight_bytes(const weight::DenseDecoderModel& model) {
+  std::uint64_t bytes = matrix_bytes_per_token(model);
+  if (!model.spec.tied_embeddings) {
+    bytes += model.weights.embedding.bytes.size();
+  }
+  return bytes;
+}
+
+std::uint64_t workspace_bytes(const model_spec::DenseDecoder& spec, std::uint32_t rows) {
+  const std::uint64_t heads = 2 * (std::uint64_t{spec.query_heads} + spec.kv_heads) * spec.head;
+  const std::uint64_t columns = 2 * std::uint64_t{spec.hidden} + heads +
+                                3 * std::uint64_t{spec.intermediate} + spec.rope.rotated;
+  const std::uint64_t logits = std::uint64_t{kLogitRows} * spec.vocabulary;
+  return (columns * rows + logits) * sizeof(float);
+}
+
 }  // namespace zllm::runtime::dense

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <zllm/backend/capability/gqa.h>
+#include <zllm/base/result.h>
+#include <zllm/base/strong.h>
+#include <zllm/kernel/cpu/kv_page.h>
+
+namespace zllm::backend::cpu {
+
+// The pages of all layers in one reservation of address space: a page that was never written takes
+// no memory. A page is contiguous over its layers.
+class PagedCache {
+ public:
+  static Result<PagedCache> make(const PagedCacheSpec& spec);
+
+  PagedCache(PagedCache&& other) noexcept;
+  PagedCache& operator=(PagedCache&& other) noexcept;
+  ~PagedCache();
+
+  static std::size_t page_bytes(const PagedCacheSpec& spec);
+
+  const PagedCacheSpec& spec() const { return spec_; }
+  kernel::cpu::KvType kernel_type() const;
+  std::span<std::byte> page(PageId id);
+  std::span<const std::byte> page(PageId id) const;
+  std::byte *page(PageId id, LayerId layer);
+
+ private:
+  PagedCache(const PagedCacheSpec& spec, std::byte *memory);
+
+  PagedCacheSpec spec_;
+  std::size_t layer_bytes_ = 0;
+  std::byte *memory_ = nullptr;  // owned, an anonymous mapping
+};
+
+}  // namespace zllm::backend::cpu
