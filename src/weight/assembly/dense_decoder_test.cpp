@@ -186,8 +186,8 @@ TEST(DenseDecoderAssembly, NeedsAnyDescription) {
 TEST(DenseDecoderAssembly, AssemblesEveryFixture) {
   for (const std::string name :
        {"llama-llama3", "llama-linear", "llama-dynamic", "llama-yarn", "llama-longrope",
-        "mistral-window", "qwen2-window", "qwen3-wide", "gguf-llama-f16/model.gguf",
-        "gguf-qwen2-f32/model.gguf", "gguf-qwen3-q8/model.gguf", "gguf-llama-q8-yarn/model.gguf"}) {
+        "mistral-window", "qwen2-window", "qwen3-wide", "llama-gguf-f16/model.gguf",
+        "qwen2-gguf-f32/model.gguf", "qwen3-gguf-q8/model.gguf", "llama-gguf-q8-yarn/model.gguf"}) {
     const auto files = open_model("test/fixtures/models/" + name);
     ASSERT_TRUE(files.ok()) << files.error().message;
     const auto model = assemble_dense_decoder(*files);
@@ -209,8 +209,8 @@ TEST(DenseDecoderAssembly, ReadsTheOptionsOfTheFixtures) {
   EXPECT_EQ(spec_of("mistral-window").windows, (std::vector<std::uint32_t>{5, 5}));
   EXPECT_EQ(spec_of("qwen2-window").windows, (std::vector<std::uint32_t>{0, 6}));
   EXPECT_TRUE(spec_of("qwen3-wide").query_key_norm);
-  EXPECT_EQ(spec_of("gguf-llama-f16/model.gguf").rope.frequency_divisors.size(), 4U);
-  EXPECT_TRUE(spec_of("gguf-llama-f16/model.gguf").output_bias);
+  EXPECT_EQ(spec_of("llama-gguf-f16/model.gguf").rope.frequency_divisors.size(), 4U);
+  EXPECT_TRUE(spec_of("llama-gguf-f16/model.gguf").output_bias);
 }
 
 }  // namespace
