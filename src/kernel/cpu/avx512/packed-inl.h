@@ -42,11 +42,13 @@ template <std::int32_t kOffset>
 inline __m512i start_of_block(const ActivationBlock& activation) {
   static_assert(kOffset == 0 || kOffset == 8 || kOffset == 16 || kOffset == 128);
   if constexpr (kOffset == 0) {
-    return _mm512_setzero_si512();
-  } else if constexpr (kOffset == 128) {
-    return _mm512_set1_epi32(activation.minus_128_sum);
+    return _mm512_set1_epi32(kFloatBaseBits);
+  } else if constexpr (kOffset == 8) {
+    return _mm512_set1_epi32(activation.start_8);
+  } else if constexpr (kOffset == 16) {
+    return _mm512_set1_epi32(activation.start_8 + (activation.start_8 - kFloatBaseBits));
   } else {
-    return _mm512_set1_epi32(activation.minus_8_sum * (kOffset / 8));
+    return _mm512_set1_epi32(activation.start_128);
   }
 }
 
@@ -54,10 +56,25 @@ inline __m512i start_of_block(const ActivationBlock& activation) {
 template <std::int32_t kOffset>
 inline __m512i start_of_half(const ActivationBlock& activation, std::size_t half) {
   static_assert(kOffset == 0 || kOffset == 4 || kOffset == 32);
+  const std::int32_t start = activation.half_starts_32[half];
   if constexpr (kOffset == 0) {
-    return _mm512_setzero_si512();
+    return _mm512_set1_epi32(kFloatBaseBits);
+  } else if constexpr (kOffset == 4) {
+    return _mm512_set1_epi32(kFloatBaseBits + (start - kFloatBaseBits) / 8);
   } else {
-    return _mm512_set1_epi32(activation.minus_32_half_sums[half] / (32 / kOffset));
+    return _mm512_set1_epi32(start);
+  }
+}
+
+// A product that began at kFloatBaseBits, times a scale. Exponent scales may be so large that
+// their product with the base overflows.
+template <BlockScale kScale>
+inline __m512 scaled_product(__m512i product, __m512 scale, __m512 minus_base_scale) {
+  if constexpr (kScale == BlockScale::exponent) {
+    const __m512i integer = _mm512_sub_epi32(product, _mm512_set1_epi32(kFloatBaseBits));
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(integer), scale);
+  } else {
+    return _mm512_fmadd_ps(_mm512_castsi512_ps(product), scale, minus_base_scale);
   }
 }
 
@@ -70,6 +87,7 @@ struct ColumnBlock {
     unpack_codes<kLayout>(place, codes);
     for (std::size_t run = 0; run < kRuns; ++run) {
       scale[run] = scales.run_scale(sub_block * kRuns + run);
+      minus_base_scale[run] = _mm512_mul_ps(scale[run], _mm512_set1_ps(-kFloatBase));
       if constexpr (kLayout.has_minimum) {
         minimum[run] = scales.run_minimum(sub_block * kRuns + run);
       }
@@ -91,7 +109,7 @@ struct ColumnBlock {
       }
       dot<8>(codes, inputs, row_bytes, products);
       for (std::size_t row = 0; row < kRows; ++row) {
-        scaled[row] = _mm512_mul_ps(_mm512_cvtepi32_ps(products[row]), scale[0]);
+        scaled[row] = scaled_product<kLayout.scale>(products[row], scale[0], minus_base_scale[0]);
       }
     } else {
       for (std::size_t row = 0; row < kRows; ++row) {
@@ -99,12 +117,13 @@ struct ColumnBlock {
       }
       dot<4>(codes, inputs, row_bytes, products);
       for (std::size_t row = 0; row < kRows; ++row) {
-        scaled[row] = _mm512_mul_ps(_mm512_cvtepi32_ps(products[row]), scale[0]);
+        scaled[row] = scaled_product<kLayout.scale>(products[row], scale[0], minus_base_scale[0]);
         products[row] = start_of_half<kLayout.offset>(activation[row * stride], 1);
       }
       dot<4>(codes + 4, inputs + 16, row_bytes, products);
       for (std::size_t row = 0; row < kRows; ++row) {
-        scaled[row] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[row]), scale[1], scaled[row]);
+        scaled[row] = _mm512_add_ps(scaled[row], scaled_product<kLayout.scale>(
+                                                     products[row], scale[1], minus_base_scale[1]));
       }
     }
     for (std::size_t row = 0; row < kRows; ++row) {
@@ -123,6 +142,7 @@ struct ColumnBlock {
 
   __m512i codes[8];
   __m512 scale[kRuns];
+  __m512 minus_base_scale[kRuns];
   __m512 minimum[kRuns];
 };
 
