@@ -52,7 +52,7 @@ Status to_status(std::int32_t code, const Bytes& message);
 
 // Calls an entry whose last parameter is the message: call(edge_x, a, b).
 template <class Entry, class... Arguments>
-Status call(Entry entry, Arguments...arguments) {
+Status call(Entry entry, Arguments... arguments) {
   Bytes message;
   const std::int32_t code = entry(arguments..., message.out());
   return to_status(code, message);

@@ -46,4 +46,47 @@ uint32_t edge_abi_version(void);
 void edge_bytes_free(EdgeBytes bytes);
 void edge_words_free(EdgeWords words);
 int32_t edge_test_panic(EdgeBytes *error);
+
+// Tokenizers (feature "tokenizers"). A tokenizer may be used by several threads at once.
+struct EdgeTokenizer;
+
+enum EdgeVocabularyModel {
+  EDGE_VOCABULARY_BYTE_LEVEL = 0,      // byte-level byte pairs: merges and a pre-tokenizer
+  EDGE_VOCABULARY_SENTENCE_PIECE = 1,  // spaces marked by U+2581, bytes as <0xNN>: scores
+  EDGE_VOCABULARY_SPACE_MARKED = 2,    // the same with merges in place of scores
+};
+
+// The vocabulary of a GGUF file; tokens are text. `types` are GGUF's token types.
+struct EdgeVocabulary {
+  const EdgeSlice *tokens;
+  const float *scores;  // token_count of them, or null
+  const uint8_t *types;
+  size_t token_count;
+  const EdgeSlice *merges;  // "left right"
+  size_t merge_count;
+  EdgeSlice pre_tokenizer;  // of byte-level vocabularies
+  uint32_t model;
+  uint32_t add_space_prefix;
+};
+
+enum EdgeTokenFlag {
+  EDGE_TOKEN_KNOWN = 1,
+  EDGE_TOKEN_SPECIAL = 2,  // an added token that text makes only when asked
+  EDGE_TOKEN_ADDED = 4,    // an added token that text makes always
+};
+
+int32_t edge_tokenizer_from_json(EdgeSlice json, EdgeTokenizer **out, EdgeBytes *error);
+int32_t edge_tokenizer_from_vocabulary(const EdgeVocabulary *vocabulary, EdgeTokenizer **out,
+                                       EdgeBytes *error);
+void edge_tokenizer_free(EdgeTokenizer *tokenizer);
+int32_t edge_tokenizer_encode(const EdgeTokenizer *tokenizer, EdgeSlice text,
+                              uint32_t parse_special, EdgeWords *ids, EdgeBytes *error);
+int32_t edge_tokenizer_id_of(const EdgeTokenizer *tokenizer, EdgeSlice token, uint32_t *id,
+                             EdgeBytes *error);
+// The ids that the tokenizer's post-processor puts before a text.
+int32_t edge_tokenizer_begin(const EdgeTokenizer *tokenizer, EdgeWords *ids, EdgeBytes *error);
+// For every id: where its bytes end in `bytes`, and its EdgeTokenFlags. `leading_spaces` is how
+// many spaces at most fall away at the start of a whole text.
+int32_t edge_tokenizer_tables(const EdgeTokenizer *tokenizer, EdgeBytes *bytes, EdgeWords *ends,
+                              EdgeBytes *flags, uint32_t *leading_spaces, EdgeBytes *error);
 }

@@ -8,4 +8,10 @@ mod grammar;
 #[cfg(feature = "template")]
 mod template;
 #[cfg(feature = "tokenizers")]
+mod pre_tokenizer;
+#[cfg(feature = "tokenizers")]
+mod token_bytes;
+#[cfg(feature = "tokenizers")]
 mod tokenizer;
+#[cfg(feature = "tokenizers")]
+mod vocabulary;
