@@ -23,6 +23,18 @@ inline int sum_of_lanes(__m256i value) {
   return _mm_cvtsi128_si32(half);
 }
 
+inline void set_sums(ActivationBlock& block, float scale, std::int32_t first, std::int32_t second) {
+  const std::int32_t sum = first + second;
+  block.scale = scale;
+  block.scaled_sum = scale * static_cast<float>(sum);
+  block.scaled_half_sums[0] = scale * static_cast<float>(first);
+  block.scaled_half_sums[1] = scale * static_cast<float>(second);
+  block.start_8 = kFloatBaseBits - 8 * sum;
+  block.start_128 = kFloatBaseBits - 128 * sum;
+  block.half_starts_32[0] = kFloatBaseBits - 32 * first;
+  block.half_starts_32[1] = kFloatBaseBits - 32 * second;
+}
+
 inline void quantize_block(const float *input, ActivationBlock& block) {
   __m256 values[4];
   __m256i largest = _mm256_setzero_si256();
@@ -37,8 +49,7 @@ inline void quantize_block(const float *input, ActivationBlock& block) {
   const float limit = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits)));
   if (bits >= 0x7F800000 || limit < kSmallestActivation) {
     block = ActivationBlock{};
-    block.scale = bits >= 0x7F800000 ? __builtin_nanf("") : 0.0F;
-    block.scaled_sum = block.scale;
+    set_sums(block, bits >= 0x7F800000 ? __builtin_nanf("") : 0.0F, 0, 0);
     return;
   }
   const __m256 inverse = _mm256_set1_ps(127.0F / limit);
@@ -46,16 +57,14 @@ inline void quantize_block(const float *input, ActivationBlock& block) {
   for (int i = 0; i < 4; ++i) {
     codes[i] = _mm256_cvtps_epi32(_mm256_mul_ps(values[i], inverse));
   }
-  block.sums[0] = sum_of_lanes(_mm256_add_epi32(codes[0], codes[1]));
-  block.sums[1] = sum_of_lanes(_mm256_add_epi32(codes[2], codes[3]));
+  set_sums(block, limit / 127.0F, sum_of_lanes(_mm256_add_epi32(codes[0], codes[1])),
+           sum_of_lanes(_mm256_add_epi32(codes[2], codes[3])));
   // Packing works within 128-bit halves; the permutation puts the dwords back in order.
   const __m256i packed = _mm256_packs_epi16(_mm256_packs_epi32(codes[0], codes[1]),
                                             _mm256_packs_epi32(codes[2], codes[3]));
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(block.codes),
                       _mm256_permutevar8x32_epi32(packed, order));
-  block.scale = limit / 127.0F;
-  block.scaled_sum = block.scale * static_cast<float>(block.sums[0] + block.sums[1]);
 }
 
 inline void quantize_row(const QuantizeRow& params) {

@@ -7,6 +7,18 @@
 namespace zllm::kernel::cpu::avx512 {
 namespace {
 
+inline void set_sums(ActivationBlock& block, float scale, std::int32_t first, std::int32_t second) {
+  const std::int32_t sum = first + second;
+  block.scale = scale;
+  block.scaled_sum = scale * static_cast<float>(sum);
+  block.scaled_half_sums[0] = scale * static_cast<float>(first);
+  block.scaled_half_sums[1] = scale * static_cast<float>(second);
+  block.start_8 = kFloatBaseBits - 8 * sum;
+  block.start_128 = kFloatBaseBits - 128 * sum;
+  block.half_starts_32[0] = kFloatBaseBits - 32 * first;
+  block.half_starts_32[1] = kFloatBaseBits - 32 * second;
+}
+
 inline void quantize_block(const float *input, ActivationBlock& block) {
   const __m512 low = _mm512_loadu_ps(input);
   const __m512 high = _mm512_loadu_ps(input + 16);
@@ -18,8 +30,7 @@ inline void quantize_block(const float *input, ActivationBlock& block) {
   const float limit = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits)));
   if (bits >= 0x7F800000 || limit < kSmallestActivation) {
     block = ActivationBlock{};
-    block.scale = bits >= 0x7F800000 ? __builtin_nanf("") : 0.0F;
-    block.scaled_sum = block.scale;
+    set_sums(block, bits >= 0x7F800000 ? __builtin_nanf("") : 0.0F, 0, 0);
     return;
   }
   const __m512 inverse = _mm512_set1_ps(127.0F / limit);
@@ -28,10 +39,8 @@ inline void quantize_block(const float *input, ActivationBlock& block) {
   auto *codes = reinterpret_cast<__m128i *>(block.codes);
   _mm_storeu_si128(codes, _mm512_cvtepi32_epi8(low_codes));
   _mm_storeu_si128(codes + 1, _mm512_cvtepi32_epi8(high_codes));
-  block.sums[0] = _mm512_reduce_add_epi32(low_codes);
-  block.sums[1] = _mm512_reduce_add_epi32(high_codes);
-  block.scale = limit / 127.0F;
-  block.scaled_sum = block.scale * static_cast<float>(block.sums[0] + block.sums[1]);
+  set_sums(block, limit / 127.0F, _mm512_reduce_add_epi32(low_codes),
+           _mm512_reduce_add_epi32(high_codes));
 }
 
 inline void quantize_row(const QuantizeRow& params) {
