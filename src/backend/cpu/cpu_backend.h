@@ -75,6 +75,9 @@ class CpuBackend {
   struct State;  // threads, kernels of the instruction set, scratch memory
   explicit CpuBackend(std::unique_ptr<State> state);
 
+  void multiply(const Tensor& in, const Job& job, LinearOutput output, std::size_t begin,
+                std::size_t end, unsigned worker);
+
   std::unique_ptr<State> state_;
 };
 static_assert(GqaBackend<CpuBackend>);

@@ -32,6 +32,13 @@ class Weight {
   std::uint64_t rows() const { return rows_; }
   std::uint64_t columns() const { return columns_; }
   const std::byte *bytes() const { return source_; }                                      // mapped
+  encoding::WeightView view() const {  // mapped
+    return {.encoding = encoding_,
+            .rows = rows_,
+            .columns = columns_,
+            .bytes = {source_, rows_ * *encoding::row_bytes(encoding_, columns_)},
+            .name = {}};
+  }
   const float *values() const { return reinterpret_cast<const float *>(owned_.data()); }  // vector
   kernel::cpu::PackedMatrix panels() const {                                              // packed
     return {.encoding = encoding_, .rows = rows_, .columns = columns_, .panels = owned_.data()};

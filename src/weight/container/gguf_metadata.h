@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,7 +14,7 @@
 
 namespace zllm::weight {
 
-// A metadata value of a GGUF file. Strings point into the mapping of the file.
+// A metadata value of a GGUF file. Strings point into the mapping of the file and may be any bytes.
 struct GgufArray;
 using GgufValue =
     std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view, GgufArray>;
@@ -41,9 +43,14 @@ class GgufMetadata {
   Result<std::optional<std::vector<std::string_view>>> strings(std::string_view key) const;
   Result<std::optional<std::vector<std::int64_t>>> integers(std::string_view key) const;
   Result<std::optional<std::vector<double>>> numbers(std::string_view key) const;
+  Result<std::optional<std::vector<bool>>> booleans(std::string_view key) const;
 
  private:
   std::vector<std::pair<std::string_view, GgufValue>> items_;
+  std::unordered_map<std::string_view, std::size_t> by_key_;
 };
+
+// "an unsigned integer", "an array of strings": what a value is, for messages.
+std::string_view gguf_type_text(const GgufValue& value);
 
 }  // namespace zllm::weight

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <vector>
+
+#include <zllm/backend/cpu/state.h>
+
+namespace zllm::backend::cpu {
+namespace {
+
+using kernel::cpu::AttentionParams;
+using kernel::cpu::AttentionPlan;
+using kernel::cpu::KvAppendParams;
+
+// Appending fewer rows than this is cheaper than waking other threads for it.
+constexpr std::size_t kAppendRowsAlone = 4;
+
+// One sequence's part of an attend().
+struct SegmentWork {
+  std::vector<std::byte *> pages;  // of the layer
+  AttentionParams params;
+  AttentionPlan plan;
+  std::size_t first_task = 0;
+  std::size_t first_merge = 0;
+  std::size_t partials = 0;  // offset in the shared memory
+};
+
+// The last piece of work whose first index is not above `index`.
+template <class First>
+const SegmentWork& owner(const std::vector<SegmentWork>& works, std::size_t index, First first) {
+  const auto next = std::upper_bound(
+      works.begin(), works.end(), index,
+      [&](std::size_t value, const SegmentWork& work) { return value < work.*first; });
+  return *(next - 1);
+}
+
+std::size_t aligned(std::size_t floats) { return (floats + 15) / 16 * 16; }
+
+}  // namespace
+
+Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::GqaSpec& spec,
+                          std::span<const PagedSegment> segments, const Tensor& queries,
+                          const Tensor& keys, const Tensor& values, Tensor& out) {
+  ThreadPool& threads = *state_->threads;
+  std::vector<SegmentWork> works(segments.size());
+  std::size_t tasks = 0;
+  std::size_t merges = 0;
+  std::size_t partials = 0;
+  std::size_t scratch = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const PagedSegment& segment = segments[i];
+    SegmentWork& work = works[i];
+    for (const PageId page : segment.pages) {
+      work.pages.push_back(cache.page(page, layer));
+    }
+    work.params = {.queries = queries.row(segment.first_row),
+                   .output = out.row(segment.first_row),
+                   .query_row_stride = queries.columns(),
+                   .output_row_stride = out.columns(),
+                   .rows = segment.rows,
+                   .first_position = segment.position,
+                   .query_heads = spec.query_heads,
+                   .kv_heads = spec.kv_heads,
+                   .head = spec.head,
+                   .window = spec.window,
+                   .scale = spec.scale,
+                   .softcap = spec.softcap,
+                   .sinks = nullptr,
+                   .type = cache.kernel_type(),
+                   .pages = work.pages.data()};
+    work.plan = kernel::cpu::plan_attention(work.params, threads.size());
+    work.first_task = tasks;
+    work.first_merge = merges;
+    work.partials = partials;
+    tasks += work.plan.task_count();
+    merges += work.plan.merge_count();
+    partials += aligned(work.plan.split() ? work.plan.partial_floats : 0);
+    scratch = std::max(scratch, aligned(work.plan.scratch_floats));
+  }
+  ZLLM_TRY(state_->attention_scratch.grow(scratch * threads.size()));
+  ZLLM_TRY(state_->attention_partials.grow(partials));
+
+  const kernel::cpu::AttentionKernels& kernels = *state_->attention;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const PagedSegment& segment = segments[i];
+    const KvAppendParams append{.keys = keys.row(segment.first_row),
+                                .values = values.row(segment.first_row),
+                                .key_row_stride = keys.columns(),
+                                .value_row_stride = values.columns(),
+                                .rows = segment.rows,
+                                .first_position = segment.position,
+                                .kv_heads = spec.kv_heads,
+                                .head = spec.head,
+                                .type = cache.kernel_type(),
+                                .pages = works[i].pages.data()};
+    if (segment.rows < kAppendRowsAlone) {
+      kernels.kv_append(append, 0, spec.kv_heads);
+    } else {
+      threads.parallel_for(spec.kv_heads, 1, [&](std::size_t begin, std::size_t end, unsigned) {
+        kernels.kv_append(append, begin, end);
+      });
+    }
+  }
+  threads.parallel_for(tasks, 1, [&](std::size_t begin, std::size_t end, unsigned worker) {
+    for (std::size_t index = begin; index < end; ++index) {
+      const SegmentWork& work = owner(works, index, &SegmentWork::first_task);
+      kernels.attention(work.params, work.plan,
+                        kernel::cpu::attention_task(work.plan, index - work.first_task),
+                        {.scratch = state_->attention_scratch.data() + scratch * worker,
+                         .partials = state_->attention_partials.data() + work.partials});
+    }
+  });
+  threads.parallel_for(merges, 1, [&](std::size_t begin, std::size_t end, unsigned worker) {
+    for (std::size_t index = begin; index < end; ++index) {
+      const SegmentWork& work = owner(works, index, &SegmentWork::first_merge);
+      kernels.attention_merge(
+          work.params, work.plan,
+          kernel::cpu::attention_merge_task(work.plan, index - work.first_merge),
+          {.scratch = state_->attention_scratch.data() + scratch * worker,
+           .partials = state_->attention_partials.data() + work.partials});
+    }
+  });
+  return {};
+}
+
+}  // namespace zllm::backend::cpu

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include <zllm/backend/cpu/buffer.h>
+#include <zllm/backend/cpu/cpu_backend.h>
+#include <zllm/backend/cpu/thread_pool.h>
+#include <zllm/kernel/cpu/activation_block.h>
+#include <zllm/kernel/cpu/attention.h>
+#include <zllm/kernel/cpu/decoded_product.h>
+#include <zllm/kernel/cpu/elementwise.h>
+#include <zllm/kernel/cpu/isa.h>
+#include <zllm/kernel/cpu/linear.h>
+
+namespace zllm::backend::cpu {
+
+// What all operations of one backend share. Scratch memory grows to the largest round and stays.
+struct CpuBackend::State {
+  kernel::cpu::Isa isa = kernel::cpu::Isa::scalar;
+  const kernel::cpu::LinearKernels *linear = nullptr;
+  const kernel::cpu::AttentionKernels *attention = nullptr;
+  const kernel::cpu::ElementwiseKernels *elementwise = nullptr;
+  std::unique_ptr<ThreadPool> threads;
+  Buffer<kernel::cpu::ActivationBlock> activations;
+  Buffer<float> decoded_rows;        // a part for each thread
+  Buffer<float> attention_scratch;   // a part for each thread
+  Buffer<float> attention_partials;  // a part for each segment
+};
+
+}  // namespace zllm::backend::cpu

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <zllm/base/result.h>
+#include <zllm/rope/spec.h>
+#include <zllm/weight/assembly/metadata_reader.h>
+#include <zllm/weight/assembly/rope_config.h>
+#include <zllm/weight/container/tensor_table.h>
+
+namespace zllm::weight {
+
+// Endings of the tensors that rope_from_metadata reads.
+constexpr std::string_view kRopeFrequenciesTensor = "rope_freqs.weight";
+constexpr std::string_view kRopeLongFactorsTensor = "rope_factors_long.weight";
+constexpr std::string_view kRopeShortFactorsTensor = "rope_factors_short.weight";
+
+// Reads <arch>.rope.* of GGUF metadata and the tensors of frequency factors. GGUF folds llama3
+// scaling into rope_freqs.weight; its yarn multiplies the computed amplitude by attn_factor, its
+// longrope takes attn_factor, 1 by default, for the amplitude.
+Result<rope::Spec> rope_from_metadata(const MetadataReader& metadata, const TensorTable& tensors,
+                                      RopeContext context, rope::Pairing pairing);
+
+}  // namespace zllm::weight

@@ -1,0 +1,124 @@
+#include <zllm/weight/assembly/weight_binder.h>
+
+#include <algorithm>
+#include <array>
+
+#include <zllm/base/text.h>
+
+namespace zllm::weight {
+namespace {
+
+constexpr std::size_t kListLimit = 12;  // enough to see the pattern, short enough to read
+
+std::string shape_text(std::span<const std::uint64_t> shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    text += concat(i == 0 ? "" : ", ", shape[i]);
+  }
+  return text + "]";
+}
+
+std::string list(const std::vector<std::string>& names) {
+  std::string text = concat(names.size(), names.size() == 1 ? " tensor" : " tensors", ": ");
+  for (std::size_t i = 0; i < std::min(names.size(), kListLimit); ++i) {
+    text += concat(i == 0 ? "" : ", ", quote(names[i]));
+  }
+  if (names.size() > kListLimit) {
+    text += concat(" and ", names.size() - kListLimit, " more");
+  }
+  return text;
+}
+
+}  // namespace
+
+void WeightBinder::fail(Code code, std::string_view name, std::string_view text) {
+  if (!error_) {
+    error_ = Error{code, concat("tensor ", quote(name), " ", text)};
+  }
+}
+
+const TensorEntry *WeightBinder::claim(const std::string& name,
+                                       std::span<const std::uint64_t> shape) {
+  const TensorEntry *entry = table_->find(name);
+  if (entry == nullptr) {
+    missing_.push_back(name);
+    return nullptr;
+  }
+  claimed_.insert(entry->name);
+  if (!std::ranges::equal(entry->shape, shape)) {
+    fail(Code::invalid_file, name,
+         concat("must have shape ", shape_text(shape), ", found ", shape_text(entry->shape)));
+    return nullptr;
+  }
+  return entry;
+}
+
+encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t rows,
+                                          std::uint64_t columns) {
+  const TensorEntry *entry = claim(name, std::array{rows, columns});
+  if (entry == nullptr) {
+    return {};
+  }
+  const encoding::EncodingInfo& format = encoding::info(entry->encoding);
+  if (!format.is_weight) {
+    fail(Code::unsupported, name, concat("is a matrix stored as ", format.name));
+    return {};
+  }
+  if (columns % format.block_elements != 0) {
+    fail(Code::invalid_file, name,
+         concat("has rows of ", columns, " elements, no multiple of the ", format.block_elements,
+                " of a ", format.name, " block"));
+    return {};
+  }
+  return {.encoding = entry->encoding,
+          .rows = rows,
+          .columns = columns,
+          .bytes = entry->bytes,
+          .name = entry->name};
+}
+
+encoding::WeightView WeightBinder::vector(const std::string& name, std::uint64_t size) {
+  const TensorEntry *entry = claim(name, std::array{size});
+  if (entry == nullptr) {
+    return {};
+  }
+  using enum encoding::Encoding;
+  if (entry->encoding != f32 && entry->encoding != f16 && entry->encoding != bf16) {
+    fail(Code::unsupported, name,
+         concat("is a vector and must be stored as F32, F16 or BF16, found ",
+                encoding::info(entry->encoding).name));
+    return {};
+  }
+  return {.encoding = entry->encoding,
+          .rows = 1,
+          .columns = size,
+          .bytes = entry->bytes,
+          .name = entry->name};
+}
+
+Status WeightBinder::finish(std::span<const std::string_view> ignored_endings) const {
+  if (error_) {
+    return *error_;
+  }
+  std::vector<std::string> unexpected;
+  for (const TensorEntry& entry : table_->entries()) {
+    const auto ends_entry = [&](std::string_view ending) { return entry.name.ends_with(ending); };
+    if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry)) {
+      unexpected.push_back(entry.name);
+    }
+  }
+  if (missing_.empty() && unexpected.empty()) {
+    return {};
+  }
+  std::string text;
+  if (!missing_.empty()) {
+    text = concat("the model lacks ", list(missing_));
+  }
+  if (!unexpected.empty()) {
+    text += concat(text.empty() ? "the model has unexpected " : "; and has unexpected ",
+                   list(unexpected));
+  }
+  return Error{Code::invalid_file, std::move(text)};
+}
+
+}  // namespace zllm::weight
