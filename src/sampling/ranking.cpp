@@ -1,6 +1,7 @@
 #include <zllm/sampling/ranking.h>
 
 #include <algorithm>
+#include <array>
 
 #include <zllm/base/check.h>
 
@@ -9,6 +10,8 @@ namespace {
 
 // Up to here a heap of the best beats a selection over all: most logits fail one comparison.
 constexpr std::size_t kHeapLimit = 1024;
+// Independent maxima, so that compilers may keep them in vector registers.
+constexpr std::size_t kLanes = 16;
 
 // Later ids lose ties, so in ascending order a logit enters only when it is strictly higher.
 std::vector<Ranked> heap_of_best(std::span<const float> logits, std::size_t count) {
@@ -45,13 +48,21 @@ std::vector<Ranked> selection(std::span<const float> logits, std::size_t count) 
 
 Ranked highest(std::span<const float> logits) {
   ZLLM_CHECK(!logits.empty(), "sampling: the highest of no logits");
-  Ranked best{logits[0], 0};
-  for (std::size_t token = 1; token < logits.size(); ++token) {
-    if (logits[token] > best.logit) {
-      best = {logits[token], static_cast<TokenId>(token)};
+  std::array<float, kLanes> lanes;
+  lanes.fill(logits[0]);
+  std::size_t token = 0;
+  for (; token + kLanes <= logits.size(); token += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const float logit = logits[token + lane];
+      lanes[lane] = logit > lanes[lane] ? logit : lanes[lane];
     }
   }
-  return best;
+  float most = *std::max_element(lanes.begin(), lanes.end());
+  for (; token < logits.size(); ++token) {
+    most = std::max(most, logits[token]);
+  }
+  const auto first = std::find(logits.begin(), logits.end(), most);
+  return {most, static_cast<TokenId>(first - logits.begin())};
 }
 
 std::vector<Ranked> top(std::span<const float> logits, std::size_t count) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <zllm/sampling/log_probabilities.h>
@@ -32,8 +33,9 @@ TEST(Ranking, TopEqualsASortForEveryCount) {
   for (std::size_t token = 0; token < logits.size(); ++token) {
     sorted.push_back({logits[token], static_cast<TokenId>(token)});
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.logit > b.logit; });
+  std::sort(sorted.begin(), sorted.end(), [](const Ranked& a, const Ranked& b) {
+    return std::pair(-a.logit, a.token) < std::pair(-b.logit, b.token);
+  });
   EXPECT_EQ(highest(logits).token, sorted[0].token);
   for (const std::size_t count : {0u, 1u, 2u, 40u, 1023u, 1024u, 1025u, 2999u, 3000u, 9000u}) {
     const auto best = top(logits, count);
@@ -44,7 +46,7 @@ TEST(Ranking, TopEqualsASortForEveryCount) {
   }
 }
 
-// The incremental sort and its prefilter against the plain definition.
+// The halving search and its prefilter against the plain definition.
 TEST(Truncation, TopPEqualsAFullSort) {
   std::vector<Candidate> all;
   for (TokenId token = 0; token < 5000; ++token) {
@@ -52,9 +54,11 @@ TEST(Truncation, TopPEqualsAFullSort) {
     all.push_back({token, std::exp(wave)});
   }
   std::vector<Candidate> sorted = all;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
-    return a.probability > b.probability;
-  });
+  const auto likelier = [](const Candidate& a, const Candidate& b) {
+    return std::pair(-a.probability, a.token) < std::pair(-b.probability, b.token);
+  };
+  const auto by_token = [](const Candidate& a, const Candidate& b) { return a.token < b.token; };
+  std::sort(sorted.begin(), sorted.end(), likelier);
   const double sum = std::accumulate(
       all.begin(), all.end(), 0.0,
       [](double total, const Candidate& candidate) { return total + candidate.probability; });
@@ -67,9 +71,12 @@ TEST(Truncation, TopPEqualsAFullSort) {
     std::vector<Candidate> kept = all;
     keep_top_p(kept, share);
     ASSERT_EQ(kept.size(), size) << share;
+    EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end(), by_token));
+    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(size), by_token);
     for (std::size_t i = 0; i < size; ++i) {
       ASSERT_EQ(kept[i].token, sorted[i].token) << share;
     }
+    std::sort(sorted.begin(), sorted.end(), likelier);
   }
 }
 

@@ -11,25 +11,24 @@
 #include <zllm/sampling/random.h>
 #include <zllm/sampling/truncation.h>
 
-// What sampling means. In this order, each step on what the one before left:
+// What sampling means. In this order, each step on what the one before left, l being a logit:
+//
 //   1 mask         tokens whose bit is 0 are banned
 //   2 penalties    for each distinct token of the history's window, seen c times:
-//                  repetition: l = l / r where l > 0, else l * r   (Keskar et al.,
-//                  arXiv:1909.05858) presence and frequency: l -= presence + c * frequency
-//                  (OpenAI's API)
+//                  repetition l = l / r where l > 0, else l * r [1], then
+//                  l -= presence + c * frequency (as in OpenAI's API)
 //   3 logit bias   l += bias
 //   4 temperature  weight = exp((l - max l) / t); 0 takes the highest l and ends here
 //   5 top_k        the k highest l
-//   6 typical_p    tokens by | -ln p - entropy |, least first, until they hold typical_p of the
-//                  weight                                          (Meister et al.,
-//                  arXiv:2202.00666)
-//   7 top_p        tokens by weight, highest first, until they hold top_p of the weight
-//                                                               (Holtzman et al., arXiv:1904.09751)
-//   8 min_p        tokens of at least min_p times the highest weight (Nguyen et al.,
-//   arXiv:2407.01082) 9 draw         by the inverse of the cumulative weights in order of token id
-// Steps 6 and 7 keep the token that reaches the share, so one is always left. This is the order of
-// transformers and vLLM (temperature before truncation), not that of llama.cpp. Every tie goes to
-// the lower id. Ids from `vocabulary` on are padding of the output matrix: they have probability 0.
+//   6 typical_p    by | -ln p - entropy |, least first, until typical_p of the weight is held [2]
+//   7 top_p        by weight, highest first, until top_p of the weight is held [3]
+//   8 min_p        tokens of at least min_p times the highest weight [4]
+//   9 draw         by the inverse of the cumulative weights in order of token id
+//
+// [1] arXiv:1909.05858 [2] arXiv:2202.00666 [3] arXiv:1904.09751 [4] arXiv:2407.01082
+// Steps 6 and 7 keep the token that reaches the share, so one is always left. Temperature comes
+// before truncation as in transformers and vLLM; llama.cpp's default order has it last. Every tie
+// goes to the lower id. Ids from `vocabulary` on pad the output matrix: they have probability 0.
 namespace zllm::sampling {
 
 // One row of logits and what surrounds it.

@@ -7,8 +7,7 @@
 namespace zllm::sampling {
 namespace {
 
-constexpr std::size_t kFirstSorted = 64;  // most shares are reached within as many tokens
-constexpr std::size_t kSortedGrowth = 4;
+constexpr std::size_t kSortLimit = 64;  // a range this small is sorted instead of halved
 
 // A candidate with the key that a step orders by, least first.
 struct Keyed {
@@ -33,28 +32,53 @@ void drop_below(std::vector<Candidate>& candidates, double weight) {
                 [&](const Candidate& candidate) { return candidate.probability < weight; });
 }
 
-// The candidates in order of their keys up to the one with which they reach the weight. Sorts no
-// more of them than that takes.
-std::vector<Candidate> until(std::vector<Keyed>& keyed, double weight) {
-  std::vector<Candidate> kept;
+double total(const std::vector<Keyed>& keyed, std::size_t begin, std::size_t end) {
   double sum = 0.0;
-  std::size_t sorted = 0;
-  std::size_t step = kFirstSorted;
-  for (std::size_t i = 0; i < keyed.size() && (kept.empty() || sum < weight); ++i) {
-    if (i == sorted) {
-      const auto begin = keyed.begin() + static_cast<std::ptrdiff_t>(sorted);
-      sorted = std::min(keyed.size(), sorted + step);
-      step *= kSortedGrowth;
-      const auto end = keyed.begin() + static_cast<std::ptrdiff_t>(sorted);
-      if (end != keyed.end()) {
-        std::nth_element(begin, end, keyed.end(), comes_before);
-      }
-      std::sort(begin, end, comes_before);
-    }
+  for (std::size_t i = begin; i < end; ++i) {
     sum += keyed[i].candidate.probability;
-    kept.push_back(keyed[i].candidate);
   }
-  return kept;
+  return sum;
+}
+
+// The entry with which, in order of keys, the entries reach the weight; the last where rounding
+// keeps them from it. Halves the range that holds it, so the work is linear. Shuffles `keyed`.
+Keyed boundary(std::vector<Keyed>& keyed, double weight) {
+  const auto at = [&](std::size_t i) { return keyed.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::size_t begin = 0;
+  std::size_t end = keyed.size();
+  double missing = weight;
+  while (end - begin > kSortLimit) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    std::nth_element(at(begin), at(middle), at(end), comes_before);
+    const double lower = total(keyed, begin, middle);
+    if (lower >= missing) {
+      end = middle;
+    } else {
+      missing -= lower;
+      begin = middle;
+    }
+  }
+  std::sort(at(begin), at(end), comes_before);
+  for (std::size_t i = begin; i + 1 < end; ++i) {
+    missing -= keyed[i].candidate.probability;
+    if (missing <= 0.0) {
+      return keyed[i];
+    }
+  }
+  return keyed[end - 1];
+}
+
+// Keeps the candidates up to that entry, in the order that `keyed` has.
+void keep_until(std::vector<Candidate>& candidates, const std::vector<Keyed>& keyed,
+                double weight) {
+  std::vector<Keyed> shuffled = keyed;
+  const Keyed last = boundary(shuffled, weight);
+  candidates.clear();
+  for (const Keyed& entry : keyed) {
+    if (!comes_before(last, entry)) {
+      candidates.push_back(entry.candidate);
+    }
+  }
 }
 
 }  // namespace
@@ -73,7 +97,7 @@ void keep_typical(std::vector<Candidate>& candidates, double share) {
   for (Keyed& entry : keyed) {
     entry.key = std::abs(entry.key - entropy);
   }
-  candidates = until(keyed, share * sum);
+  keep_until(candidates, keyed, share * sum);
 }
 
 void keep_top_p(std::vector<Candidate>& candidates, double share) {
@@ -86,7 +110,7 @@ void keep_top_p(std::vector<Candidate>& candidates, double share) {
   for (const Candidate& candidate : candidates) {
     keyed.push_back({-candidate.probability, candidate});
   }
-  candidates = until(keyed, share * sum);
+  keep_until(candidates, keyed, share * sum);
 }
 
 void keep_min_p(std::vector<Candidate>& candidates, double ratio) {

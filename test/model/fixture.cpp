@@ -57,7 +57,8 @@ std::vector<std::string> model_fixture_names() {
 ModelFixture read_model_fixture(const std::string& name) {
   const std::string folder = std::string(kFolder) + "/" + name;
   const std::string gguf = folder + "/model.gguf";
-  ModelFixture fixture{.path = std::filesystem::exists(gguf) ? gguf : folder};
+  ModelFixture fixture;
+  fixture.path = std::filesystem::exists(gguf) ? gguf : folder;
   auto json = Json::parse(read_file(folder + "/expected.json"), name);
   EXPECT_TRUE(json.ok());
   fixture.prompt = tokens_of(*json, "prompt");

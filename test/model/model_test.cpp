@@ -272,8 +272,8 @@ TEST_P(ModelTest, HalfPrecisionCacheStaysClose) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, ModelTest, testing::ValuesIn(model_fixture_names()),
-                         [](const testing::TestParamInfo<std::string>& info) {
-                           std::string name = info.param;
+                         [](const testing::TestParamInfo<std::string>& tested) {
+                           std::string name = tested.param;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

@@ -74,18 +74,18 @@ CHECKPOINTS = {
 }
 
 GGUFS = {
-    "gguf-llama-f16": dict(
+    "llama-gguf-f16": dict(
         family="llama", kind="F16", prompt_tokens=33,
         settings=sizes(113, 72, 60, 9, 3, max_position_embeddings=128, rope_parameters=LLAMA3,
                        attention_bias=True, tie_word_embeddings=True)),
-    "gguf-qwen2-f32": dict(
+    "qwen2-gguf-f32": dict(
         family="qwen2", kind="F32", prompt_tokens=26,
         settings=sizes(101, 40, 56, 5, 1, max_position_embeddings=128)),
-    "gguf-qwen3-q8": dict(
+    "qwen3-gguf-q8": dict(
         family="qwen3", kind="Q8_0", prompt_tokens=30,
         settings=sizes(131, 64, 96, 3, 1, max_position_embeddings=128, head_dim=32,
                        tie_word_embeddings=False)),
-    "gguf-llama-q8-yarn": dict(
+    "llama-gguf-q8-yarn": dict(
         family="llama", kind="Q8_0", prompt_tokens=28,
         settings=sizes(109, 64, 96, 4, 2, max_position_embeddings=64, rope_parameters=YARN)),
 }

@@ -60,6 +60,8 @@ template <class S>
 void pack_queries(const AttentionBlock<S>& block) {
   const AttentionParams& params = block.params;
   const std::size_t head = params.head;
+  // A soft cap needs true scores; cap_scores changes the unit.
+  const float scale = params.softcap != 0.0F ? params.scale : params.scale * kLog2E;
   for (std::size_t tile = 0; tile < block.tiles; ++tile) {
     const std::size_t first = tile_start(block, tile);
     const std::size_t rows = tile_start(block, tile + 1) - first;
@@ -69,7 +71,7 @@ void pack_queries(const AttentionBlock<S>& block) {
       const std::size_t query_head = block.task.kv_head * block.group + (first + r) % block.group;
       const float *const from = params.queries + row * params.query_row_stride + query_head * head;
       for (std::size_t d = 0; d < head; ++d) {
-        to[d * rows + r] = from[d] * params.scale;
+        to[d * rows + r] = from[d] * scale;
       }
     }
   }
@@ -101,15 +103,20 @@ VisibleTokens visible_tokens(const AttentionParams& params, std::size_t row,
 }
 
 template <class S, class Element>
-void run_tiles(const AttentionBlock<S>& block, std::size_t page_start, const Element *keys) {
+void run_tiles(const AttentionBlock<S>& block, std::size_t page_start, const Element *keys,
+               std::intptr_t ahead) {
   const AttentionParams& params = block.params;
+  const std::size_t last_row = block.task.first_row + block.task.row_count - 1;
+  const bool inside =
+      visible_tokens<S>(params, block.task.first_row, page_start).last == kPageTokens &&
+      visible_tokens<S>(params, last_row, page_start).first == 0;
   for (std::size_t tile = 0; tile < block.tiles; ++tile) {
     const std::size_t first = tile_start(block, tile);
     const std::size_t rows = tile_start(block, tile + 1) - first;
     VisibleTokens visible[S::kTileRows];
-    bool any = false;
+    bool any = inside;
     bool all = true;
-    for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t r = 0; r < rows && !inside; ++r) {
       const std::size_t row = block.task.first_row + (first + r) / block.group;
       visible[r] = visible_tokens<S>(params, row, page_start);
       any = any || visible[r].first < visible[r].last;
@@ -128,6 +135,7 @@ void run_tiles(const AttentionBlock<S>& block, std::size_t page_start, const Ele
                   .largest = block.split.largest + first,
                   .sums = block.split.sums + first * kRowFloats},
          .softcap = params.softcap,
+         .ahead = ahead,
          .visible = all ? nullptr : visible},
         rows);
   }
@@ -141,23 +149,25 @@ void widen(const std::uint16_t *from, std::size_t count, float *to) {
 }
 
 template <class S>
-void run_page(const AttentionBlock<S>& block, std::size_t page) {
+void run_page(const AttentionBlock<S>& block, std::size_t page, std::size_t next) {
   const std::size_t elements = kv_head_elements(block.params.head);
   const std::size_t offset = block.task.kv_head * elements;
   const std::byte *const bytes = block.params.pages[page];
+  const std::intptr_t ahead = reinterpret_cast<std::intptr_t>(block.params.pages[next]) -
+                              reinterpret_cast<std::intptr_t>(bytes);
   const std::size_t page_start = page * kPageTokens;
   if (block.params.type == KvType::f32) {
-    run_tiles<S>(block, page_start, reinterpret_cast<const float *>(bytes) + offset);
+    run_tiles<S>(block, page_start, reinterpret_cast<const float *>(bytes) + offset, ahead);
     return;
   }
   const auto *const halves = reinterpret_cast<const std::uint16_t *>(bytes) + offset;
   if (block.tiles == 1) {
-    run_tiles<S>(block, page_start, halves);
+    run_tiles<S>(block, page_start, halves, ahead);
     return;
   }
   // Widening is exact, so doing it once for all tiles changes no bits.
   widen<S>(halves, elements, block.page);
-  run_tiles<S>(block, page_start, static_cast<const float *>(block.page));
+  run_tiles<S>(block, page_start, static_cast<const float *>(block.page), 0);
 }
 
 template <class S>
@@ -174,7 +184,7 @@ void run_split(const AttentionBlock<S>& block, std::size_t split) {
   end = end > last / kPageTokens + 1 ? last / kPageTokens + 1 : end;
   reset(block);
   for (; page < end; ++page) {
-    run_page(block, page);
+    run_page(block, page, page + 1 < end ? page + 1 : page);
   }
 }
 
@@ -201,8 +211,8 @@ void merge_row(const RowState& total, const float *values, float largest, float 
     return;
   }
   const float both = largest > *total.largest ? largest : *total.largest;
-  const float keep = exponential_of<S>(*total.largest - both);
-  const float take = exponential_of<S>(largest - both);
+  const float keep = power_of_two_of<S>(*total.largest - both);
+  const float take = power_of_two_of<S>(largest - both);
   for (std::size_t i = 0; i < stride; i += S::kLanes) {
     const auto kept = S::multiply(S::load(total.values + i), S::set(keep));
     S::store(total.values + i, S::fma(S::load(values + i), S::set(take), kept));
@@ -217,10 +227,10 @@ void write_row(const AttentionParams& params, std::size_t row, std::size_t query
   float sum = *total.sum;
   float keep = 1.0F;
   if (params.sinks != nullptr) {
-    const float sink = params.sinks[query_head];
+    const float sink = params.sinks[query_head] * kLog2E;
     const float both = sink > *total.largest ? sink : *total.largest;
-    keep = exponential_of<S>(*total.largest - both);
-    sum = sum * keep + exponential_of<S>(sink - both);
+    keep = power_of_two_of<S>(*total.largest - both);
+    sum = sum * keep + power_of_two_of<S>(sink - both);
   }
   float *const to = params.output + row * params.output_row_stride + query_head * params.head;
   for (std::size_t d = 0; d < params.head; d += S::kLanes) {

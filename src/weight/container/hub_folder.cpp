@@ -35,7 +35,8 @@ Result<Json> read_json_object(const std::string& path) {
   auto json = Json::parse({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, path);
   ZLLM_TRY(file.check());
   if (json.ok() && json->as_object() == nullptr) {
-    return Error{Code::invalid_file, concat(path, ": is a ", json->type_name(), ", not an object")};
+    return Error{Code::invalid_file,
+                 concat(path, ": is of type ", json->type_name(), ", not object")};
   }
   return json;
 }

@@ -72,7 +72,7 @@ Result<encoding::Encoding> read_type(const Json& tensor) {
   ZLLM_TRY(const Json *value, field(tensor, "dtype"));
   const std::string *name = value->as_string();
   if (name == nullptr) {
-    return invalid(concat("'dtype' is a ", value->type_name(), ", not a string"));
+    return invalid(concat("'dtype' is of type ", value->type_name(), ", not string"));
   }
   if (std::ranges::find(kUnsupportedTypes, *name) != kUnsupportedTypes.end()) {
     return Error{Code::unsupported, concat("'dtype' ", *name, " is not supported")};
@@ -89,7 +89,7 @@ Result<std::vector<std::uint64_t>> read_integers(const Json& tensor, std::string
   ZLLM_TRY(const Json *value, field(tensor, name));
   const Json::Array *array = value->as_array();
   if (array == nullptr) {
-    return invalid(concat("'", name, "' is a ", value->type_name(), ", not an array"));
+    return invalid(concat("'", name, "' is of type ", value->type_name(), ", not array"));
   }
   if (array->size() > kSafetensorsRankLimit) {
     return invalid(concat("'", name, "' has ", array->size(), " items, over the limit of ",
@@ -141,7 +141,7 @@ Result<DataRange> read_range(const Json& tensor, std::uint64_t size, std::uint64
 Result<DataRange> read_tensor(const Json& json, std::span<const std::byte> data,
                               SafetensorsTensor& tensor) {
   if (json.as_object() == nullptr) {
-    return invalid(concat("is a ", json.type_name(), ", not an object"));
+    return invalid(concat("is of type ", json.type_name(), ", not object"));
   }
   if (tensor.name.empty() || tensor.name.size() > kTensorNameLimit ||
       tensor.name.find('\0') != std::string::npos) {
@@ -160,7 +160,7 @@ Result<DataRange> read_tensor(const Json& json, std::span<const std::byte> data,
 Status read_metadata(const Json& json, SafetensorsContents& contents) {
   const Json::Object *object = json.as_object();
   if (object == nullptr) {
-    return invalid(concat("'__metadata__' is a ", json.type_name(), ", not an object"));
+    return invalid(concat("'__metadata__' is of type ", json.type_name(), ", not object"));
   }
   for (const auto& [key, value] : *object) {
     const std::string *text = value.as_string();

@@ -54,10 +54,11 @@ inline __m256i dot(__m256i start, const __m256i *codes, const std::int8_t *activ
 template <PanelLayout kLayout>
 inline __m256i start_of_block(const ActivationBlock& activation) {
   if constexpr (kLayout.offset == 0 || kSignedCodes<kLayout>) {
-    return _mm256_setzero_si256();
+    return _mm256_set1_epi32(kFloatBaseBits);
   } else {
     static_assert(kLayout.offset % 8 == 0);
-    return _mm256_set1_epi32(activation.minus_8_sum * (kLayout.offset / 8));
+    const std::int32_t correction = activation.start_8 - kFloatBaseBits;
+    return _mm256_set1_epi32(kFloatBaseBits + correction * (kLayout.offset / 8));
   }
 }
 
@@ -65,10 +66,23 @@ inline __m256i start_of_block(const ActivationBlock& activation) {
 template <PanelLayout kLayout>
 inline __m256i start_of_half(const ActivationBlock& activation, std::size_t half) {
   if constexpr (kLayout.offset == 0) {
-    return _mm256_setzero_si256();
+    return _mm256_set1_epi32(kFloatBaseBits);
   } else {
     static_assert(32 % kLayout.offset == 0);
-    return _mm256_set1_epi32(activation.minus_32_half_sums[half] / (32 / kLayout.offset));
+    const std::int32_t correction = activation.half_starts_32[half] - kFloatBaseBits;
+    return _mm256_set1_epi32(kFloatBaseBits + correction / (32 / kLayout.offset));
+  }
+}
+
+// A product that began at kFloatBaseBits, times a scale. Exponent scales may be so large that
+// their product with the base overflows.
+template <BlockScale kScale>
+inline __m256 scaled_product(__m256i product, __m256 scale, __m256 minus_base_scale) {
+  if constexpr (kScale == BlockScale::exponent) {
+    const __m256i integer = _mm256_sub_epi32(product, _mm256_set1_epi32(kFloatBaseBits));
+    return _mm256_mul_ps(_mm256_cvtepi32_ps(integer), scale);
+  } else {
+    return _mm256_fmadd_ps(_mm256_castsi256_ps(product), scale, minus_base_scale);
   }
 }
 
@@ -81,6 +95,7 @@ struct ColumnBlock {
     unpack_codes<kLayout>(place, codes);
     for (std::size_t run = 0; run < kRuns; ++run) {
       scale[run] = scales.run_scale(sub_block * kRuns + run);
+      minus_base_scale[run] = _mm256_mul_ps(scale[run], _mm256_set1_ps(-kFloatBase));
       if constexpr (kLayout.has_minimum) {
         minimum[run] = scales.run_minimum(sub_block * kRuns + run);
       }
@@ -93,7 +108,7 @@ struct ColumnBlock {
     if constexpr (kRuns == 1) {
       const __m256i product =
           dot<kLayout, 8>(start_of_block<kLayout>(activation), codes, activation.codes);
-      const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(product), scale[0]);
+      const __m256 scaled = scaled_product<kLayout.scale>(product, scale[0], minus_base_scale[0]);
       sum = _mm256_fmadd_ps(scaled, activation_scale, sum);
       if constexpr (kLayout.has_minimum) {
         sum = _mm256_fmadd_ps(minimum[0], _mm256_set1_ps(activation.scaled_sum), sum);
@@ -103,8 +118,9 @@ struct ColumnBlock {
           dot<kLayout, 4>(start_of_half<kLayout>(activation, 0), codes, activation.codes);
       const __m256i second =
           dot<kLayout, 4>(start_of_half<kLayout>(activation, 1), codes + 4, activation.codes + 16);
-      __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(first), scale[0]);
-      scaled = _mm256_fmadd_ps(_mm256_cvtepi32_ps(second), scale[1], scaled);
+      __m256 scaled = scaled_product<kLayout.scale>(first, scale[0], minus_base_scale[0]);
+      scaled = _mm256_add_ps(scaled,
+                             scaled_product<kLayout.scale>(second, scale[1], minus_base_scale[1]));
       sum = _mm256_fmadd_ps(scaled, activation_scale, sum);
       if constexpr (kLayout.has_minimum) {
         sum = _mm256_fmadd_ps(minimum[0], _mm256_set1_ps(activation.scaled_half_sums[0]), sum);
@@ -116,6 +132,7 @@ struct ColumnBlock {
 
   __m256i codes[8];
   __m256 scale[kRuns];
+  __m256 minus_base_scale[kRuns];
   __m256 minimum[kRuns];
 };
 

@@ -15,13 +15,26 @@ inline __m512i broadcast4(const std::int8_t *codes) {
   return _mm512_set1_epi32(word);
 }
 
-// The integer product of kCount code vectors, on top of `start`.
-template <std::size_t kCount>
-inline __m512i dot(__m512i start, const __m512i *codes, const std::int8_t *activations) {
-  for (std::size_t g = 0; g < kCount; ++g) {
-    start = _mm512_dpbusd_epi32(start, codes[g], broadcast4(activations + 4 * g));
+// Adds the integer products of kCount code vectors with kRows activation rows. The rows alternate
+// so that neighbouring instructions do not wait for each other.
+template <std::size_t kCount, std::size_t kRows>
+inline void dot(const __m512i *codes, const std::int8_t *activations, std::size_t row_bytes,
+                __m512i (&products)[kRows]) {
+  if constexpr (kRows == 1) {
+    __m512i second = _mm512_setzero_si512();
+    for (std::size_t g = 0; g < kCount; g += 2) {
+      products[0] = _mm512_dpbusd_epi32(products[0], codes[g], broadcast4(activations + 4 * g));
+      second = _mm512_dpbusd_epi32(second, codes[g + 1], broadcast4(activations + 4 * g + 4));
+    }
+    products[0] = _mm512_add_epi32(products[0], second);
+  } else {
+    for (std::size_t g = 0; g < kCount; ++g) {
+      for (std::size_t row = 0; row < kRows; ++row) {
+        products[row] = _mm512_dpbusd_epi32(products[row], codes[g],
+                                            broadcast4(activations + row * row_bytes + 4 * g));
+      }
+    }
   }
-  return start;
 }
 
 // The start that takes the offset of the codes out of the product of 32 columns.
@@ -29,11 +42,13 @@ template <std::int32_t kOffset>
 inline __m512i start_of_block(const ActivationBlock& activation) {
   static_assert(kOffset == 0 || kOffset == 8 || kOffset == 16 || kOffset == 128);
   if constexpr (kOffset == 0) {
-    return _mm512_setzero_si512();
-  } else if constexpr (kOffset == 128) {
-    return _mm512_set1_epi32(activation.minus_128_sum);
+    return _mm512_set1_epi32(kFloatBaseBits);
+  } else if constexpr (kOffset == 8) {
+    return _mm512_set1_epi32(activation.start_8);
+  } else if constexpr (kOffset == 16) {
+    return _mm512_set1_epi32(activation.start_8 + (activation.start_8 - kFloatBaseBits));
   } else {
-    return _mm512_set1_epi32(activation.minus_8_sum * (kOffset / 8));
+    return _mm512_set1_epi32(activation.start_128);
   }
 }
 
@@ -41,10 +56,25 @@ inline __m512i start_of_block(const ActivationBlock& activation) {
 template <std::int32_t kOffset>
 inline __m512i start_of_half(const ActivationBlock& activation, std::size_t half) {
   static_assert(kOffset == 0 || kOffset == 4 || kOffset == 32);
+  const std::int32_t start = activation.half_starts_32[half];
   if constexpr (kOffset == 0) {
-    return _mm512_setzero_si512();
+    return _mm512_set1_epi32(kFloatBaseBits);
+  } else if constexpr (kOffset == 4) {
+    return _mm512_set1_epi32(kFloatBaseBits + (start - kFloatBaseBits) / 8);
   } else {
-    return _mm512_set1_epi32(activation.minus_32_half_sums[half] / (32 / kOffset));
+    return _mm512_set1_epi32(start);
+  }
+}
+
+// A product that began at kFloatBaseBits, times a scale. Exponent scales may be so large that
+// their product with the base overflows.
+template <BlockScale kScale>
+inline __m512 scaled_product(__m512i product, __m512 scale, __m512 minus_base_scale) {
+  if constexpr (kScale == BlockScale::exponent) {
+    const __m512i integer = _mm512_sub_epi32(product, _mm512_set1_epi32(kFloatBaseBits));
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(integer), scale);
+  } else {
+    return _mm512_fmadd_ps(_mm512_castsi512_ps(product), scale, minus_base_scale);
   }
 }
 
@@ -57,41 +87,62 @@ struct ColumnBlock {
     unpack_codes<kLayout>(place, codes);
     for (std::size_t run = 0; run < kRuns; ++run) {
       scale[run] = scales.run_scale(sub_block * kRuns + run);
+      minus_base_scale[run] = _mm512_mul_ps(scale[run], _mm512_set1_ps(-kFloatBase));
       if constexpr (kLayout.has_minimum) {
         minimum[run] = scales.run_minimum(sub_block * kRuns + run);
       }
     }
   }
 
-  // sum + this block times 32 activations. The one place that fixes the order of operations.
-  __m512 multiply_add(const ActivationBlock& activation, __m512 sum) const {
-    const __m512 activation_scale = _mm512_set1_ps(activation.scale);
+  // sums += this block times 32 activations of each row, `stride` blocks apart. The one place that
+  // fixes the order of the operations on a sum; it is the same for any number of rows.
+  template <std::size_t kRows>
+  void multiply_add(const ActivationBlock *activation, std::size_t stride,
+                    __m512 (&sums)[kRows]) const {
+    const std::size_t row_bytes = stride * sizeof(ActivationBlock);
+    const std::int8_t *inputs = activation->codes;
+    __m512i products[kRows];
+    __m512 scaled[kRows];
     if constexpr (kRuns == 1) {
-      const __m512i product =
-          dot<8>(start_of_block<kLayout.offset>(activation), codes, activation.codes);
-      const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(product), scale[0]);
-      sum = _mm512_fmadd_ps(scaled, activation_scale, sum);
-      if constexpr (kLayout.has_minimum) {
-        sum = _mm512_fmadd_ps(minimum[0], _mm512_set1_ps(activation.scaled_sum), sum);
+      for (std::size_t row = 0; row < kRows; ++row) {
+        products[row] = start_of_block<kLayout.offset>(activation[row * stride]);
+      }
+      dot<8>(codes, inputs, row_bytes, products);
+      for (std::size_t row = 0; row < kRows; ++row) {
+        scaled[row] = scaled_product<kLayout.scale>(products[row], scale[0], minus_base_scale[0]);
       }
     } else {
-      const __m512i first =
-          dot<4>(start_of_half<kLayout.offset>(activation, 0), codes, activation.codes);
-      const __m512i second =
-          dot<4>(start_of_half<kLayout.offset>(activation, 1), codes + 4, activation.codes + 16);
-      __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(first), scale[0]);
-      scaled = _mm512_fmadd_ps(_mm512_cvtepi32_ps(second), scale[1], scaled);
-      sum = _mm512_fmadd_ps(scaled, activation_scale, sum);
-      if constexpr (kLayout.has_minimum) {
-        sum = _mm512_fmadd_ps(minimum[0], _mm512_set1_ps(activation.scaled_half_sums[0]), sum);
-        sum = _mm512_fmadd_ps(minimum[1], _mm512_set1_ps(activation.scaled_half_sums[1]), sum);
+      for (std::size_t row = 0; row < kRows; ++row) {
+        products[row] = start_of_half<kLayout.offset>(activation[row * stride], 0);
+      }
+      dot<4>(codes, inputs, row_bytes, products);
+      for (std::size_t row = 0; row < kRows; ++row) {
+        scaled[row] = scaled_product<kLayout.scale>(products[row], scale[0], minus_base_scale[0]);
+        products[row] = start_of_half<kLayout.offset>(activation[row * stride], 1);
+      }
+      dot<4>(codes + 4, inputs + 16, row_bytes, products);
+      for (std::size_t row = 0; row < kRows; ++row) {
+        scaled[row] = _mm512_add_ps(scaled[row], scaled_product<kLayout.scale>(
+                                                     products[row], scale[1], minus_base_scale[1]));
       }
     }
-    return sum;
+    for (std::size_t row = 0; row < kRows; ++row) {
+      const ActivationBlock& block = activation[row * stride];
+      sums[row] = _mm512_fmadd_ps(scaled[row], _mm512_set1_ps(block.scale), sums[row]);
+      if constexpr (kLayout.has_minimum && kRuns == 1) {
+        sums[row] = _mm512_fmadd_ps(minimum[0], _mm512_set1_ps(block.scaled_sum), sums[row]);
+      } else if constexpr (kLayout.has_minimum) {
+        sums[row] =
+            _mm512_fmadd_ps(minimum[0], _mm512_set1_ps(block.scaled_half_sums[0]), sums[row]);
+        sums[row] =
+            _mm512_fmadd_ps(minimum[1], _mm512_set1_ps(block.scaled_half_sums[1]), sums[row]);
+      }
+    }
   }
 
   __m512i codes[8];
   __m512 scale[kRuns];
+  __m512 minus_base_scale[kRuns];
   __m512 minimum[kRuns];
 };
 
@@ -117,9 +168,7 @@ inline void multiply_tile(const std::byte *panel, std::size_t column_blocks,
     for (std::size_t s = 0; s < kSubBlocks; ++s) {
       const ColumnBlock<kLayout> block(
           scales, panel + kLayout.codes_offset() + s * kLayout.codes_bytes(), s);
-      for (std::size_t row = 0; row < kRows; ++row) {
-        sums[row] = block.multiply_add(activation[row * column_blocks], sums[row]);
-      }
+      block.multiply_add(activation, column_blocks, sums);
       ++activation;
     }
     panel += kLayout.block_bytes();

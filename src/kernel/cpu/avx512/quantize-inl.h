@@ -13,10 +13,10 @@ inline void set_sums(ActivationBlock& block, float scale, std::int32_t first, st
   block.scaled_sum = scale * static_cast<float>(sum);
   block.scaled_half_sums[0] = scale * static_cast<float>(first);
   block.scaled_half_sums[1] = scale * static_cast<float>(second);
-  block.minus_8_sum = -8 * sum;
-  block.minus_128_sum = -128 * sum;
-  block.minus_32_half_sums[0] = -32 * first;
-  block.minus_32_half_sums[1] = -32 * second;
+  block.start_8 = kFloatBaseBits - 8 * sum;
+  block.start_128 = kFloatBaseBits - 128 * sum;
+  block.half_starts_32[0] = kFloatBaseBits - 32 * first;
+  block.half_starts_32[1] = kFloatBaseBits - 32 * second;
 }
 
 inline void quantize_block(const float *input, ActivationBlock& block) {
@@ -30,10 +30,7 @@ inline void quantize_block(const float *input, ActivationBlock& block) {
   const float limit = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits)));
   if (bits >= 0x7F800000 || limit < kSmallestActivation) {
     block = ActivationBlock{};
-    block.scale = bits >= 0x7F800000 ? __builtin_nanf("") : 0.0F;
-    block.scaled_sum = block.scale;
-    block.scaled_half_sums[0] = block.scale;
-    block.scaled_half_sums[1] = block.scale;
+    set_sums(block, bits >= 0x7F800000 ? __builtin_nanf("") : 0.0F, 0, 0);
     return;
   }
   const __m512 inverse = _mm512_set1_ps(127.0F / limit);

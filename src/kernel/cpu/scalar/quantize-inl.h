@@ -15,10 +15,10 @@ inline void set_sums(ActivationBlock& block, float scale, std::int32_t first, st
   block.scaled_sum = scale * static_cast<float>(sum);
   block.scaled_half_sums[0] = scale * static_cast<float>(first);
   block.scaled_half_sums[1] = scale * static_cast<float>(second);
-  block.minus_8_sum = -8 * sum;
-  block.minus_128_sum = -128 * sum;
-  block.minus_32_half_sums[0] = -32 * first;
-  block.minus_32_half_sums[1] = -32 * second;
+  block.start_8 = kFloatBaseBits - 8 * sum;
+  block.start_128 = kFloatBaseBits - 128 * sum;
+  block.half_starts_32[0] = kFloatBaseBits - 32 * first;
+  block.half_starts_32[1] = kFloatBaseBits - 32 * second;
 }
 
 inline void quantize_block(const float *input, ActivationBlock& block) {
@@ -35,10 +35,7 @@ inline void quantize_block(const float *input, ActivationBlock& block) {
   block = ActivationBlock{};
   if (largest_bits >= 0x7F800000U || largest < kSmallestActivation) {
     const bool finite = largest_bits < 0x7F800000U;
-    block.scale = finite ? 0.0F : std::numeric_limits<float>::quiet_NaN();
-    block.scaled_sum = block.scale;
-    block.scaled_half_sums[0] = block.scale;
-    block.scaled_half_sums[1] = block.scale;
+    set_sums(block, finite ? 0.0F : std::numeric_limits<float>::quiet_NaN(), 0, 0);
     return;
   }
   const float inverse = 127.0F / largest;
