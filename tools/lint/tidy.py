@@ -26,11 +26,14 @@ def preprocessed(entry):
     words = [word for word in entry["command"].split() if not word.endswith("ccache")]
     words[words.index("-o"):words.index("-o") + 2] = []
     words[words.index("-c")] = "-E"
-    return subprocess.run(words, cwd=entry["directory"], check=True, capture_output=True).stdout
+    return subprocess.run(words, cwd=entry["directory"], capture_output=True)
 
 
 def check(entry):
-    text = preprocessed(entry)
+    run = preprocessed(entry)
+    if run.returncode != 0:
+        return "", False, run.stderr.decode(errors="replace")
+    text = run.stdout
     key = hashlib.sha256(text + configuration.encode() + entry["command"].encode()).hexdigest()
     if key in clean:
         return key, True, ""
