@@ -1,6 +1,6 @@
 """fuzz.py FOLDER SECONDS JOBS: runs each libFuzzer program of FOLDER for SECONDS, JOBS at a time.
 
-A program `x` starts from the seeds in fuzz/corpus/x and keeps what it finds in FOLDER/found/x. The
+Program `x_fuzz` starts from the seeds in fuzz/corpus/x and keeps what it finds in FOLDER/found. The
 last line is "passed failed"; a program without seeds has failed, as has a folder without programs.
 """
 
@@ -17,7 +17,7 @@ LONGEST_INPUT = 65536
 
 
 def fuzz(program, folder, seconds):
-    seeds = pathlib.Path("fuzz/corpus") / program.name
+    seeds = pathlib.Path("fuzz/corpus") / program.name.removesuffix("_fuzz")
     if not seeds.is_dir() or not any(seeds.iterdir()):
         return False, f"{program.name}: no seeds in {seeds}"
     found = folder / "found" / program.name
