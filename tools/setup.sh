@@ -2,7 +2,20 @@
 # Sets: root, cargo, jobs.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-jobs=$(nproc)
+# A compiler's process takes up to a gigabyte; a container may allow less than the machine has.
+jobs_that_fit() {
+  local processors=$(nproc) memory limit quota period
+  memory=$(awk '/^MemAvailable:/ { print $2 * 1024 }' /proc/meminfo)
+  limit=$(cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null | head -n 1)
+  [[ $limit =~ ^[0-9]+$ ]] && ((${#limit} < 16 && limit < memory)) && memory=$limit
+  if read -r quota period 2>/dev/null </sys/fs/cgroup/cpu.max && [[ $quota =~ ^[0-9]+$ ]]; then
+    ((quota = (quota + period - 1) / period, processors = quota < processors ? quota : processors))
+  fi
+  ((memory /= 1 << 30, processors = memory < processors ? memory : processors))
+  echo $((processors < 1 ? 1 : processors))
+}
+jobs=$(jobs_that_fit)
+export CARGO_BUILD_JOBS=$jobs
 oldest_rust=88 # minor version of Rust 1 that the crates in rust/edge ask for
 
 # What a build needs, as "command=package" or a package that has no command.
