@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # A compiler's process takes up to a gigabyte; a container may allow less than the machine has.
 jobs_that_fit() {
   local processors=$(nproc) memory limit quota period
-  memory=$(awk '/^MemAvailable:/ { print $2 * 1024 }' /proc/meminfo)
+  memory=$(awk '/^MemAvailable:/ { printf "%.0f", $2 * 1024 }' /proc/meminfo)
   limit=$(cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null | head -n 1)
   [[ $limit =~ ^[0-9]+$ ]] && ((${#limit} < 16 && limit < memory)) && memory=$limit
   if read -r quota period 2>/dev/null </sys/fs/cgroup/cpu.max && [[ $quota =~ ^[0-9]+$ ]]; then
