@@ -1,0 +1,17 @@
+//! What zllm takes from Rust, behind one hand-written C ABI (src/edge/edge.h is its C side).
+//! Every entry runs inside `abi::guarded`, so no panic crosses the border.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod abi;
+#[cfg(feature = "grammar")]
+mod grammar;
+#[cfg(feature = "template")]
+mod template;
+#[cfg(feature = "tokenizers")]
+mod pre_tokenizer;
+#[cfg(feature = "tokenizers")]
+mod token_bytes;
+#[cfg(feature = "tokenizers")]
+mod tokenizer;
+#[cfg(feature = "tokenizers")]
+mod vocabulary;

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The C ABI of the Rust library rust/edge, written by hand. Fallible functions return 0 or a code
+// of EdgeCode; on failure they write a message to `error`, which the caller frees. Nothing throws
+// and nothing unwinds. Strings are bytes with a length; they must be UTF-8 where it says text.
+// C++ code uses the owning classes beside this file instead.
+extern "C" {
+
+// Counts up with every change of this file.
+#define EDGE_ABI_VERSION 1
+
+enum EdgeCode {
+  EDGE_OK = 0,
+  EDGE_INVALID_ARGUMENT = 1,
+  EDGE_INVALID_FILE = 2,
+  EDGE_NOT_FOUND = 3,
+  EDGE_UNSUPPORTED = 4,
+  EDGE_RESOURCE_EXHAUSTED = 5,
+  EDGE_INTERNAL = 6,
+};
+
+// Borrowed for the call.
+struct EdgeSlice {
+  const uint8_t *data;
+  size_t size;
+};
+
+// Owned by the caller until edge_bytes_free.
+struct EdgeBytes {
+  uint8_t *data;
+  size_t size;
+  size_t capacity;
+};
+
+// Owned by the caller until edge_words_free.
+struct EdgeWords {
+  uint32_t *data;
+  size_t size;
+  size_t capacity;
+};
+
+uint32_t edge_abi_version(void);
+void edge_bytes_free(EdgeBytes bytes);
+void edge_words_free(EdgeWords words);
+int32_t edge_test_panic(EdgeBytes *error);
+
+// Tokenizers (feature "tokenizers"). A tokenizer may be used by several threads at once.
+struct EdgeTokenizer;
+
+enum EdgeVocabularyModel {
+  EDGE_VOCABULARY_BYTE_LEVEL = 0,      // byte-level byte pairs: merges and a pre-tokenizer
+  EDGE_VOCABULARY_SENTENCE_PIECE = 1,  // spaces marked by U+2581, bytes as <0xNN>: scores
+  EDGE_VOCABULARY_SPACE_MARKED = 2,    // the same with merges in place of scores
+};
+
+// The vocabulary of a GGUF file; tokens are text. `types` are GGUF's token types.
+struct EdgeVocabulary {
+  const EdgeSlice *tokens;
+  const float *scores;  // token_count of them, or null
+  const uint8_t *types;
+  size_t token_count;
+  const EdgeSlice *merges;  // "left right"
+  size_t merge_count;
+  EdgeSlice pre_tokenizer;  // of byte-level vocabularies
+  uint32_t model;
+  uint32_t add_space_prefix;
+};
+
+enum EdgeTokenFlag {
+  EDGE_TOKEN_KNOWN = 1,
+  EDGE_TOKEN_SPECIAL = 2,  // an added token that text makes only when asked
+  EDGE_TOKEN_ADDED = 4,    // an added token that text makes always
+};
+
+int32_t edge_tokenizer_from_json(EdgeSlice json, EdgeTokenizer **out, EdgeBytes *error);
+int32_t edge_tokenizer_from_vocabulary(const EdgeVocabulary *vocabulary, EdgeTokenizer **out,
+                                       EdgeBytes *error);
+void edge_tokenizer_free(EdgeTokenizer *tokenizer);
+int32_t edge_tokenizer_encode(const EdgeTokenizer *tokenizer, EdgeSlice text,
+                              uint32_t parse_special, EdgeWords *ids, EdgeBytes *error);
+int32_t edge_tokenizer_id_of(const EdgeTokenizer *tokenizer, EdgeSlice token, uint32_t *id,
+                             EdgeBytes *error);
+// The ids that the tokenizer's post-processor puts before a text.
+int32_t edge_tokenizer_begin(const EdgeTokenizer *tokenizer, EdgeWords *ids, EdgeBytes *error);
+// For every id: where its bytes end in `bytes`, and its EdgeTokenFlags. `leading_spaces` is how
+// many spaces at most fall away at the start of a whole text.
+int32_t edge_tokenizer_tables(const EdgeTokenizer *tokenizer, EdgeBytes *bytes, EdgeWords *ends,
+                              EdgeBytes *flags, uint32_t *leading_spaces, EdgeBytes *error);
+}
