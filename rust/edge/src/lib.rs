@@ -6,6 +6,8 @@ pub mod abi;
 #[cfg(feature = "grammar")]
 mod grammar;
 #[cfg(feature = "template")]
+mod chat_template;
+#[cfg(feature = "template")]
 mod template;
 #[cfg(feature = "tokenizers")]
 mod pre_tokenizer;

@@ -23,17 +23,19 @@ mod parser_expression;
 mod percent;
 mod predicates;
 mod render;
+mod request;
 mod scope;
 mod text;
 mod text_methods;
 mod tojson;
 mod value;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use ast::Statement;
 use clock::Clock;
 use error::{error, Kind, Outcome};
+use parser::Parsed;
 use scope::Scope;
 use value::Value;
 
@@ -42,7 +44,7 @@ pub const SOURCE_LIMIT: usize = 4 << 20;
 
 /// A compiled template; several threads may render it at once.
 pub struct Template {
-    body: Vec<Statement>,
+    parsed: Parsed,
 }
 
 impl Template {
@@ -51,26 +53,23 @@ impl Template {
             let message = format!("a template of more than {SOURCE_LIMIT} bytes");
             return Err(error(Kind::Limit, message));
         }
-        Ok(Template { body: parser::parse(source)? })
+        Ok(Template { parsed: parser::parse(source)? })
     }
 
-    /// The text of the template with the members of a JSON object as its names.
-    pub fn render(&self, names: &str, clock: Clock) -> Outcome<String> {
-        let Value::Dict(names) = json_reader::read_json(names)? else {
-            return Err(error(Kind::Request, "the names of a template must be a JSON object"));
-        };
+    /// The text of the template for a request and special tokens, both JSON objects.
+    pub fn render(&self, request: &str, special_tokens: &str, clock: Clock) -> Outcome<String> {
         let scope = Scope::root();
         for (name, function) in evaluate::GLOBALS {
             scope.set(Arc::from(name), Value::Function(function));
         }
-        for (name, value) in &names.entries {
-            if let Value::Str(name) = name {
-                scope.set(name.text.clone(), value.clone());
-            }
+        for (name, value) in request::names(request, special_tokens)? {
+            scope.set(name, value);
         }
-        render::render(&self.body, &scope, clock)
+        render::render(&self.parsed.body, &scope, clock)
+    }
+
+    /// Names that the template reads anywhere.
+    pub fn names(&self) -> &HashSet<Arc<str>> {
+        &self.parsed.names
     }
 }
-
-#[cfg(test)]
-mod template_test;

@@ -1,5 +1,6 @@
 //! Statements of a template; parser_expression.rs has the expressions.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::ast::{CallArguments, Expr, ForNode, MacroNode, Statement, StatementKind, Target};
@@ -17,21 +18,27 @@ pub struct Parser {
     loops: u32,
     /// Inside a branch, where an unknown filter or test fails only when it is reached.
     pub soft: bool,
-    /// Names that the innermost macro reads.
-    macro_names: Vec<Arc<str>>,
+    /// Names that the innermost macro reads; at the end those of the template.
+    macro_names: HashSet<Arc<str>>,
 }
 
-pub fn parse(source: &str) -> Outcome<Vec<Statement>> {
+pub struct Parsed {
+    pub body: Vec<Statement>,
+    /// Every name that an expression reads.
+    pub names: HashSet<Arc<str>>,
+}
+
+pub fn parse(source: &str) -> Outcome<Parsed> {
     let mut parser = Parser {
         tokens: tokenize(source)?,
         position: 0,
         depth: 0,
         loops: 0,
         soft: false,
-        macro_names: Vec::new(),
+        macro_names: HashSet::new(),
     };
     let (body, _) = parser.body(&[])?;
-    Ok(body)
+    Ok(Parsed { body, names: parser.macro_names })
 }
 
 impl Parser {
@@ -118,9 +125,7 @@ impl Parser {
     }
 
     pub fn note_name(&mut self, name: &Arc<str>) {
-        if !self.macro_names.contains(name) {
-            self.macro_names.push(name.clone());
-        }
+        self.macro_names.insert(name.clone());
     }
 
     pub fn deeper(&mut self) -> Outcome<()> {
@@ -361,8 +366,7 @@ impl Parser {
         self.loops = loops;
         self.soft = soft;
         let free = |wanted: &str| {
-            names.iter().any(|name| &**name == wanted)
-                && !parameters.iter().any(|(name, _)| &**name == wanted)
+            names.contains(wanted) && !parameters.iter().any(|(name, _)| &**name == wanted)
         };
         Ok(MacroNode {
             uses_caller: free("caller"),

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use super::error::{limit, Outcome};
 use super::gen::printable::UNPRINTABLE;
-use super::lexer::is_space;
 use super::value::{Dict, Value, ViewKind};
 
 /// One string of a template; far above any context window.
