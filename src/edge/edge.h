@@ -113,4 +113,20 @@ int32_t edge_grammar_rollback(EdgeGrammar *grammar, uint32_t tokens, EdgeBytes *
 int32_t edge_grammar_forced(EdgeGrammar *grammar, EdgeBytes *bytes, EdgeBytes *error);
 int32_t edge_grammar_state(EdgeGrammar *grammar, uint32_t *accepting, uint32_t *stopped,
                            EdgeBytes *error);
+
+// Chat templates (feature "template"). A template may be used by several threads at once.
+struct EdgeTemplate;
+
+// Source is text. A template that does not parse is an invalid file.
+int32_t edge_template_compile(EdgeSlice source, EdgeTemplate **out, EdgeBytes *error);
+void edge_template_free(EdgeTemplate *compiled);
+// `request` is the text of a JSON object with "messages", `special_tokens` that of a JSON object of
+// strings. `local_seconds` is the local time of strftime_now in seconds since 1970, the offset of
+// its time zone included. Refusals of the template itself are invalid arguments with its message.
+int32_t edge_template_render(const EdgeTemplate *compiled, EdgeSlice request,
+                             EdgeSlice special_tokens, int64_t local_seconds, EdgeBytes *out,
+                             EdgeBytes *error);
+// Whether any expression of the template reads the name.
+int32_t edge_template_reads(const EdgeTemplate *compiled, EdgeSlice name, uint32_t *out,
+                            EdgeBytes *error);
 }
