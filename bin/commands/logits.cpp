@@ -26,8 +26,8 @@ struct Run {
   std::vector<TokenId> tokens;  // the prompt, then what was chosen
   std::size_t prompt = 0;
   std::size_t done = 0;
-  std::vector<float> logits;  // [prompt, vocabulary]
-  std::vector<TokenId> greedy;
+  std::vector<float> logits = {};  // [prompt, vocabulary]
+  std::vector<TokenId> greedy = {};
 };
 
 Result<std::vector<std::vector<TokenId>>> read_sequences(const LogitsOptions& options) {
@@ -182,7 +182,7 @@ Status run_logits(const LogitsOptions& options) {
       return Error{Code::invalid_argument, concat("sequence ", runs.size(), " has no tokens")};
     }
     const std::size_t count = tokens.size();
-    runs.push_back({.tokens = std::move(tokens), .prompt = count});
+    runs.push_back({.id = {}, .tokens = std::move(tokens), .prompt = count});
     ZLLM_TRY(check_split("--append-at", options.append_at, runs.back()));
     ZLLM_TRY(check_split("--decode-from", options.decode_from, runs.back()));
     longest = std::max<std::uint64_t>(longest, count + options.greedy);

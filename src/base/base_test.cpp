@@ -47,6 +47,11 @@ TEST(Checked, FindsEveryOverflow) {
   EXPECT_EQ((checked_cast<std::uint8_t>(255)), 255);
 }
 
+TEST(Json, RefusesTheEmptyText) {
+  EXPECT_EQ(Json::parse({}, "config.json").error().message,
+            "config.json: not valid JSON: the text is empty");
+}
+
 TEST(Json, KeepsOrderAndTypes) {
   auto json = Json::parse(R"({"b":[1,-2,3.5,18446744073709551615],"a":null,"c":"\u00e9\n"})", "t");
   ASSERT_TRUE(json.ok()) << json.error().message;

@@ -115,6 +115,10 @@ void dump_to(const Json& json, std::string& out) {
 }  // namespace
 
 Result<Json> Json::parse(std::string_view text, std::string_view what) {
+  // The library copies from the text even when it is empty and its pointer null.
+  if (text.empty()) {
+    return Error{Code::invalid_file, concat(what, ": not valid JSON: the text is empty")};
+  }
   simdjson::dom::parser parser;
   if (const auto error = parser.allocate(text.size(), kJsonDepthLimit)) {
     return Error{Code::resource_exhausted, concat(what, ": ", simdjson::error_message(error))};

@@ -105,7 +105,9 @@ std::vector<std::string_view> backend_names() {
 std::vector<std::string_view> architecture_names() {
   std::vector<std::string_view> names;
   for (const Family& family : kFamilies) {
-    names.insert(names.end(), family.architectures.begin(), family.architectures.end());
+    for (const std::string_view name : family.architectures) {
+      names.push_back(name);
+    }
   }
   return names;
 }

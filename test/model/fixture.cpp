@@ -24,8 +24,9 @@ constexpr std::uint64_t kCacheRows = 4096;
 constexpr double kTolerance = 2e-3;
 constexpr double kUnstableTolerance = 5e-3;
 constexpr double kUnstableBorder = 5e-4;
-// Int8 activations against an oracle that multiplies the dequantised matrices in f32.
-constexpr double kQuantisedTolerance = 0.12;
+// Int8 activations against an oracle that multiplies the dequantised matrices in f32; models this
+// narrow have a block or two a row, so that roundings hardly average out.
+constexpr double kQuantisedTolerance = 0.3;
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -76,7 +77,8 @@ ModelFixture read_model_fixture(const std::string& name) {
   double difference = 0;
   EXPECT_TRUE(json->find("f64_diff")->as_number(difference));
   fixture.tolerance = difference > kUnstableBorder ? kUnstableTolerance : kTolerance;
-  if (name.find("-q") != std::string::npos) {
+  fixture.is_quantised = name.find("-gguf-q") != std::string::npos;
+  if (fixture.is_quantised) {
     fixture.tolerance = kQuantisedTolerance;
   }
   return fixture;

@@ -18,6 +18,7 @@ struct ModelFixture {
   std::vector<TokenId> greedy;
   std::vector<float> logits;  // [prompt, vocabulary]
   double tolerance = 0;       // on a logit, by how stable the oracle itself is
+  bool is_quantised = false;  // activations become int8, which the oracle does not do
 };
 
 // Folders of test/fixtures/models.

@@ -25,6 +25,15 @@ using runtime::RoundOutput;
 using runtime::Segment;
 using runtime::SegmentKind;
 
+double largest_difference(std::span<const float> actual, std::span<const float> expected) {
+  EXPECT_EQ(actual.size(), expected.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+    worst = std::max(worst, std::abs(double{actual[i]} - double{expected[i]}));
+  }
+  return worst;
+}
+
 class ModelTest : public testing::TestWithParam<std::string> {
  protected:
   ModelTest() : fixture_(read_model_fixture(GetParam())) {}
@@ -73,24 +82,25 @@ void expect_same_bits(const std::vector<float>& actual, const std::vector<float>
 TEST_P(ModelTest, WholePrefillAgreesWithTheOracle) {
   registry::Model model = load_fixture(fixture_);
   const std::vector<float> logits = whole(model.model());
-  ASSERT_EQ(logits.size(), fixture_.logits.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    worst = std::max(worst, std::abs(double{logits[i]} - double{fixture_.logits[i]}));
-  }
+  const double worst = largest_difference(logits, fixture_.logits);
   EXPECT_LT(worst, fixture_.tolerance);
   RecordProperty("max_logit_difference", std::to_string(worst));
 }
 
+// Follows the oracle's own tokens: each must be the likeliest here too, or, where activations are
+// quantised, within the tolerance of it.
 TEST_P(ModelTest, GreedyTokensAgreeWithTheOracle) {
   registry::Model model = load_fixture(fixture_);
-  const SequenceId id = create(model.model());
-  std::vector<float> row = prefill(model.model(), id, fixture_.prompt);
+  // The oracle's tokens come from forwards of the final length.
+  const auto id = model.model().states().create(fixture_.prompt.size() + fixture_.greedy.size());
+  ASSERT_TRUE(id.ok());
+  std::vector<float> row = prefill(model.model(), *id, fixture_.prompt);
   for (std::size_t i = 0; i < fixture_.greedy.size(); ++i) {
     const std::span<const float> last = std::span(row).last(vocabulary());
-    const auto token = static_cast<TokenId>(std::ranges::max_element(last) - last.begin());
-    ASSERT_EQ(token, fixture_.greedy[i]) << "token " << i;
-    auto output = runtime::decode(model.model(), id, token);
+    const float best = *std::ranges::max_element(last);
+    const float chosen = last[static_cast<std::size_t>(fixture_.greedy[i])];
+    ASSERT_LE(best - chosen, fixture_.is_quantised ? fixture_.tolerance : 0.0) << "token " << i;
+    auto output = runtime::decode(model.model(), *id, fixture_.greedy[i]);
     ASSERT_TRUE(output.ok());
     row = std::move(output->logits);
   }
@@ -260,14 +270,9 @@ TEST_P(ModelTest, ARefusedRoundChangesNothing) {
 TEST_P(ModelTest, HalfPrecisionCacheStaysClose) {
   registry::Model exact = load_fixture(fixture_);
   registry::Model half = load_fixture(fixture_, {.kv_type = backend::KvType::f16});
-  const std::vector<float> expected = whole(exact.model());
-  const std::vector<float> logits = whole(half.model());
-  ASSERT_EQ(logits.size(), expected.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    worst = std::max(worst, std::abs(double{logits[i]} - double{expected[i]}));
-  }
-  EXPECT_LT(worst, 0.05);
+  const double worst = largest_difference(whole(half.model()), whole(exact.model()));
+  // Rounding moves int8 codes of quantised activations to their neighbours.
+  EXPECT_LT(worst, fixture_.is_quantised ? fixture_.tolerance : 0.05);
   EXPECT_GT(worst, 0.0);
 }
 

@@ -5,6 +5,8 @@
 pub mod abi;
 #[cfg(feature = "tokenizers")]
 mod bpe;
+#[cfg(feature = "template")]
+mod chat_template;
 #[cfg(feature = "grammar")]
 mod grammar;
 #[cfg(feature = "tokenizers")]

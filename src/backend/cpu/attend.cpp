@@ -39,7 +39,7 @@ std::size_t aligned(std::size_t floats) { return (floats + 15) / 16 * 16; }
 Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::GqaSpec& spec,
                           std::span<const PagedSegment> segments, const Tensor& queries,
                           const Tensor& keys, const Tensor& values, Tensor& out) {
-  ThreadPool& threads = *state_->threads;
+  ThreadPool& threads = state_->threads;
   std::vector<SegmentWork> works(segments.size());
   std::size_t tasks = 0;
   std::size_t merges = 0;
@@ -66,7 +66,7 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
                    .sinks = nullptr,
                    .type = cache.kernel_type(),
                    .pages = work.pages.data()};
-    work.plan = kernel::cpu::plan_attention(work.params, threads.size());
+    work.plan = kernel::cpu::plan_attention(work.params, threads.threads());
     work.first_task = tasks;
     work.first_merge = merges;
     work.partials = partials;
@@ -75,7 +75,7 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
     partials += aligned(work.plan.split() ? work.plan.partial_floats : 0);
     scratch = std::max(scratch, aligned(work.plan.scratch_floats));
   }
-  ZLLM_TRY(state_->attention_scratch.grow(scratch * threads.size()));
+  ZLLM_TRY(state_->attention_scratch.grow(scratch * threads.threads()));
   ZLLM_TRY(state_->attention_partials.grow(partials));
 
   const kernel::cpu::AttentionKernels& kernels = *state_->attention;
@@ -94,13 +94,13 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
     if (segment.rows < kAppendRowsAlone) {
       kernels.kv_append(append, 0, spec.kv_heads);
     } else {
-      threads.parallel_for(spec.kv_heads, 1, [&](std::size_t begin, std::size_t end, unsigned) {
+      threads.parallel_for(spec.kv_heads, 1, [&](std::uint64_t begin, std::uint64_t end) {
         kernels.kv_append(append, begin, end);
       });
     }
   }
-  threads.parallel_for(tasks, 1, [&](std::size_t begin, std::size_t end, unsigned worker) {
-    for (std::size_t index = begin; index < end; ++index) {
+  threads.parallel_for(tasks, 1, [&](std::uint64_t begin, std::uint64_t end, std::size_t worker) {
+    for (std::uint64_t index = begin; index < end; ++index) {
       const SegmentWork& work = owner(works, index, &SegmentWork::first_task);
       kernels.attention(work.params, work.plan,
                         kernel::cpu::attention_task(work.plan, index - work.first_task),
@@ -108,8 +108,8 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
                          .partials = state_->attention_partials.data() + work.partials});
     }
   });
-  threads.parallel_for(merges, 1, [&](std::size_t begin, std::size_t end, unsigned worker) {
-    for (std::size_t index = begin; index < end; ++index) {
+  threads.parallel_for(merges, 1, [&](std::uint64_t begin, std::uint64_t end, std::size_t worker) {
+    for (std::uint64_t index = begin; index < end; ++index) {
       const SegmentWork& work = owner(works, index, &SegmentWork::first_merge);
       kernels.attention_merge(
           work.params, work.plan,

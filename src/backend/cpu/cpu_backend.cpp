@@ -25,12 +25,11 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const CpuOptions& options
     return Error{Code::invalid_argument,
                  concat("threads ", threads, " is above the limit of ", kThreadLimit)};
   }
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique<State>(threads);
   state->isa = kernel::cpu::best_isa(cpu_features(), options.isa_cap);
   state->linear = &kernel::cpu::linear_kernels(state->isa);
   state->attention = &kernel::cpu::attention_kernels(state->isa);
   state->elementwise = &kernel::cpu::elementwise_kernels(state->isa);
-  ZLLM_TRY(state->threads, ThreadPool::create(threads));
   return std::unique_ptr<CpuBackend>(new CpuBackend(std::move(state)));
 }
 
@@ -38,7 +37,7 @@ CpuBackend::CpuBackend(std::unique_ptr<State> state) : state_(std::move(state)) 
 CpuBackend::~CpuBackend() = default;
 
 kernel::cpu::Isa CpuBackend::isa() const { return state_->isa; }
-unsigned CpuBackend::threads() const { return state_->threads->size(); }
+unsigned CpuBackend::threads() const { return static_cast<unsigned>(state_->threads.threads()); }
 
 std::optional<std::uint64_t> CpuBackend::available_bytes() const {
   const auto limits = memory_limits();
@@ -54,8 +53,8 @@ Support CpuBackend::supports(const OpKey& key) const {
         return Support::no(concat(backend::name(key.op), " with weights in ", format.name));
       }
       if (key.columns % format.block_elements != 0) {
-        return Support::no(concat(backend::name(key.op), " of ", key.columns, " columns in ", format.name,
-                                  ", whose blocks have ", format.block_elements));
+        return Support::no(concat(backend::name(key.op), " of ", key.columns, " columns in ",
+                                  format.name, ", whose blocks have ", format.block_elements));
       }
       return Support::yes();
     case Op::paged_gqa:

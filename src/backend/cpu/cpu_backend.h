@@ -75,8 +75,12 @@ class CpuBackend {
   struct State;  // threads, kernels of the instruction set, scratch memory
   explicit CpuBackend(std::unique_ptr<State> state);
 
-  void multiply(const Tensor& in, const Job& job, LinearOutput output, std::size_t begin,
-                std::size_t end, unsigned worker);
+  // Calls rows(begin, end) for ranges that make up the tensor's rows, on several threads when that
+  // pays.
+  template <class Rows>
+  void for_rows(const Tensor& tensor, Rows rows);
+  void multiply(const Tensor& in, const Job& job, LinearOutput output, std::uint64_t begin,
+                std::uint64_t end, std::size_t worker);
 
   std::unique_ptr<State> state_;
 };

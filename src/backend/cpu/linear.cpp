@@ -15,7 +15,7 @@ constexpr std::size_t kTurnsAThread = 4;
 // Quantising fewer values than this is cheaper than waking other threads for it.
 constexpr std::size_t kQuantizeAlone = 8192;
 
-std::size_t pieces(const CpuBackend::Job& job) {
+std::uint64_t pieces(const CpuBackend::Job& job) {
   return (job.weight->rows() + kRowsAPiece - 1) / kRowsAPiece;
 }
 
@@ -32,51 +32,54 @@ bool needs_decoding(const CpuBackend::Job& job) {
 
 // All jobs read the same input, so they share its quantised form and one fork of the threads.
 Status CpuBackend::linear(const Tensor& in, std::span<const Job> jobs, LinearOutput output) {
-  ThreadPool& threads = *state_->threads;
+  ThreadPool& threads = state_->threads;
   const std::size_t blocks = in.columns() / kernel::cpu::kActivationBlock;
   const bool needs_blocks = std::ranges::any_of(
       jobs, [](const Job& job) { return job.weight->form() == Weight::Form::packed; });
   if (needs_blocks) {
     ZLLM_TRY(state_->activations.grow(blocks * in.rows()));
-    const auto quantize = [&](std::size_t begin, std::size_t end, unsigned) {
-      for (std::size_t row = begin; row < end; ++row) {
+    const auto quantize = [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t row = begin; row < end; ++row) {
         state_->linear->quantize_row({.input = in.row(static_cast<std::uint32_t>(row)),
                                       .columns = in.columns(),
                                       .blocks = state_->activations.data() + row * blocks});
       }
     };
     if (in.size() < kQuantizeAlone) {
-      quantize(0, in.rows(), 0);
+      quantize(0, in.rows());
     } else {
       threads.parallel_for(in.rows(), 1, quantize);
     }
   }
   if (std::ranges::any_of(jobs, needs_decoding)) {
-    ZLLM_TRY(state_->decoded_rows.grow(kernel::cpu::kDecodedRows * in.columns() * threads.size()));
+    ZLLM_TRY(
+        state_->decoded_rows.grow(kernel::cpu::kDecodedRows * in.columns() * threads.threads()));
   }
-  std::size_t total = 0;
+  std::uint64_t total = 0;
   for (const Job& job : jobs) {
     total += pieces(job);
   }
-  const std::size_t grain = std::max<std::size_t>(1, total / (threads.size() * kTurnsAThread));
-  threads.parallel_for(total, grain, [&](std::size_t begin, std::size_t end, unsigned worker) {
-    std::size_t first = 0;
-    for (const Job& job : jobs) {
-      const std::size_t count = pieces(job);
-      const std::size_t from = std::max(begin, first);
-      const std::size_t to = std::min(end, first + count);
-      if (from < to) {
-        multiply(in, job, output, from - first, to - first, worker);
-      }
-      first += count;
-    }
-  });
+  const std::uint64_t grain =
+      std::max<std::uint64_t>(1, total / (threads.threads() * kTurnsAThread));
+  threads.parallel_for(total, grain,
+                       [&](std::uint64_t begin, std::uint64_t end, std::size_t worker) {
+                         std::uint64_t first = 0;
+                         for (const Job& job : jobs) {
+                           const std::uint64_t count = pieces(job);
+                           const std::uint64_t from = std::max(begin, first);
+                           const std::uint64_t to = std::min(end, first + count);
+                           if (from < to) {
+                             multiply(in, job, output, from - first, to - first, worker);
+                           }
+                           first += count;
+                         }
+                       });
   return {};
 }
 
 // Pieces [begin, end) of one product.
-void CpuBackend::multiply(const Tensor& in, const Job& job, LinearOutput output, std::size_t begin,
-                          std::size_t end, unsigned worker) {
+void CpuBackend::multiply(const Tensor& in, const Job& job, LinearOutput output,
+                          std::uint64_t begin, std::uint64_t end, std::size_t worker) {
   const Weight& weight = *job.weight;
   const kernel::cpu::ProductOutput destination{
       .values = job.out->data(),
@@ -107,16 +110,15 @@ void CpuBackend::multiply(const Tensor& in, const Job& job, LinearOutput output,
                                    .output = destination});
     return;
   }
-  state_->linear->multiply_plain(
-      {.encoding = weight.encoding(),
-       .weights = weight.bytes(),
-       .columns = weight.columns(),
-       .first_row = first_row,
-       .end_row = end_row,
-       .activations = in.data(),
-       .activation_rows = in.rows(),
-       .activation_stride = in.columns(),
-       .output = destination});
+  state_->linear->multiply_plain({.encoding = weight.encoding(),
+                                  .weights = weight.bytes(),
+                                  .columns = weight.columns(),
+                                  .first_row = first_row,
+                                  .end_row = end_row,
+                                  .activations = in.data(),
+                                  .activation_rows = in.rows(),
+                                  .activation_stride = in.columns(),
+                                  .output = destination});
 }
 
 }  // namespace zllm::backend::cpu

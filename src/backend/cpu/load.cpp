@@ -38,15 +38,15 @@ Result<Weight> CpuBackend::load_matrix(const encoding::WeightView& view, MatrixU
   ZLLM_TRY(Buffer<std::byte> panels, Buffer<std::byte>::make(*bytes));
   std::mutex mutex;
   std::optional<Error> failure;
-  state_->threads->parallel_for(kernel::cpu::panel_count(view.rows), kPanelsAPiece,
-                                [&](std::size_t begin, std::size_t end, unsigned) {
-                                  Status packed =
-                                      kernel::cpu::pack_panels(view, begin, end, panels.data());
-                                  if (!packed.ok()) {
-                                    const std::lock_guard lock(mutex);
-                                    failure = std::move(packed).error();
-                                  }
-                                });
+  state_->threads.parallel_for(kernel::cpu::panel_count(view.rows), kPanelsAPiece,
+                               [&](std::uint64_t begin, std::uint64_t end) {
+                                 Status packed =
+                                     kernel::cpu::pack_panels(view, begin, end, panels.data());
+                                 if (!packed.ok()) {
+                                   const std::lock_guard lock(mutex);
+                                   failure = std::move(packed).error();
+                                 }
+                               });
   if (failure) {
     return std::move(*failure);
   }
@@ -71,8 +71,8 @@ Result<Weight> CpuBackend::load_vector(const encoding::WeightView& view) {
 Status CpuBackend::embed(const Weight& table, std::span<const TokenId> tokens, Tensor& out) {
   ZLLM_CHECK(out.columns() == table.columns() && out.rows() == tokens.size(), "shape of embed");
   const auto row_bytes = encoding::row_bytes(table.encoding(), table.columns());
-  const auto look_up = [&](std::size_t begin, std::size_t end, unsigned) {
-    for (std::size_t i = begin; i < end; ++i) {
+  const auto look_up = [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
       const auto token = static_cast<std::uint64_t>(tokens[i]);
       ZLLM_CHECK(token < table.rows(), "a token outside the table");
       float *const row = out.row(static_cast<std::uint32_t>(i));
@@ -85,9 +85,9 @@ Status CpuBackend::embed(const Weight& table, std::span<const TokenId> tokens, T
     }
   };
   if (tokens.size() == 1) {
-    look_up(0, 1, 0);
+    look_up(0, 1);
   } else {
-    state_->threads->parallel_for(tokens.size(), 1, look_up);
+    state_->threads.parallel_for(tokens.size(), 1, look_up);
   }
   return {};
 }

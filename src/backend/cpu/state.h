@@ -1,6 +1,6 @@
 #pragma once
 
-#include <memory>
+#include <cstddef>
 
 #include <zllm/backend/cpu/buffer.h>
 #include <zllm/backend/cpu/cpu_backend.h>
@@ -16,11 +16,13 @@ namespace zllm::backend::cpu {
 
 // What all operations of one backend share. Scratch memory grows to the largest round and stays.
 struct CpuBackend::State {
+  explicit State(std::size_t thread_count) : threads(thread_count) {}
+
   kernel::cpu::Isa isa = kernel::cpu::Isa::scalar;
   const kernel::cpu::LinearKernels *linear = nullptr;
   const kernel::cpu::AttentionKernels *attention = nullptr;
   const kernel::cpu::ElementwiseKernels *elementwise = nullptr;
-  std::unique_ptr<ThreadPool> threads;
+  ThreadPool threads;
   Buffer<kernel::cpu::ActivationBlock> activations;
   Buffer<float> decoded_rows;        // a part for each thread
   Buffer<float> attention_scratch;   // a part for each thread

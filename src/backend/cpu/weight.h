@@ -31,8 +31,8 @@ class Weight {
   encoding::Encoding encoding() const { return encoding_; }
   std::uint64_t rows() const { return rows_; }
   std::uint64_t columns() const { return columns_; }
-  const std::byte *bytes() const { return source_; }                                      // mapped
-  encoding::WeightView view() const {  // mapped
+  const std::byte *bytes() const { return source_; }  // mapped
+  encoding::WeightView view() const {                 // mapped
     return {.encoding = encoding_,
             .rows = rows_,
             .columns = columns_,

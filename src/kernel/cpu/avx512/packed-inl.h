@@ -149,75 +149,109 @@ struct ColumnBlock {
 // Far enough ahead to cover the memory's latency, near enough to stay in L1.
 constexpr std::size_t kPrefetchBytes = 2048;
 
-// One panel times kRows activation rows.
-template <PanelLayout kLayout, std::size_t kRows>
-inline void multiply_tile(const std::byte *panel, std::size_t column_blocks,
-                          const ActivationBlock *activations, __m512 (&sums)[kRows]) {
-  constexpr std::size_t kSubBlocks = kLayout.block_columns / 32;
-  for (std::size_t row = 0; row < kRows; ++row) {
-    sums[row] = _mm512_setzero_ps();
-  }
-  const ActivationBlock *activation = activations;
-  for (std::size_t i = 0; i < column_blocks; i += kSubBlocks) {
-    if constexpr (kRows == 1) {
-      for (std::size_t line = 0; line < kLayout.block_bytes(); line += 64) {
-        _mm_prefetch(reinterpret_cast<const char *>(panel + kPrefetchBytes + line), _MM_HINT_T0);
-      }
-    }
-    const Scales<kLayout> scales(panel);
-    for (std::size_t s = 0; s < kSubBlocks; ++s) {
-      const ColumnBlock<kLayout> block(
-          scales, panel + kLayout.codes_offset() + s * kLayout.codes_bytes(), s);
-      block.multiply_add(activation, column_blocks, sums);
-      ++activation;
-    }
-    panel += kLayout.block_bytes();
-  }
-}
-
-template <PanelLayout kLayout, std::size_t kRows>
-[[gnu::noinline]] void multiply_rows(const PackedProduct& params, std::uint64_t panel,
-                                     std::size_t first_row) {
-  const std::size_t column_blocks = params.matrix.columns / 32;
-  const std::size_t panel_bytes =
-      params.matrix.columns / kLayout.block_columns * kLayout.block_bytes();
-  __m512 sums[kRows];
-  multiply_tile<kLayout, kRows>(params.matrix.panels + panel * panel_bytes, column_blocks,
-                                params.activations + first_row * column_blocks, sums);
-  const std::uint64_t first_output = panel * kPanelRows;
-  const __mmask16 mask = lanes(params.matrix.rows - first_output);
-  for (std::size_t row = 0; row < kRows; ++row) {
-    store(params.output, first_row + row, first_output, mask, sums[row]);
-  }
-}
+// Activation rows for which a block of columns is unpacked once; their sums stay in L1.
+constexpr std::size_t kTileRows = 32;
 
 // Activation rows that stay in the second-level cache while the panels pass by.
 constexpr std::size_t kCachedActivationBytes = 768 * 1024;
 
+// Calls step(block, index) for the column blocks of a panel in ascending order.
+template <PanelLayout kLayout, bool kPrefetch, class Step>
+inline void for_column_blocks(const PackedProduct& params, std::uint64_t panel, const Step& step) {
+  constexpr std::size_t kSubBlocks = kLayout.block_columns / 32;
+  constexpr std::size_t kSubBlockBytes = kLayout.block_bytes() / kSubBlocks;
+  const std::size_t blocks = params.matrix.columns / kLayout.block_columns;
+  const std::byte *place = params.matrix.panels + panel * blocks * kLayout.block_bytes();
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const Scales<kLayout> scales(place);
+    for (std::size_t s = 0; s < kSubBlocks; ++s) {
+      if constexpr (kPrefetch) {
+        const std::byte *ahead = place + kPrefetchBytes + s * kSubBlockBytes;
+        for (std::size_t line = 0; line < kSubBlockBytes; line += 64) {
+          _mm_prefetch(reinterpret_cast<const char *>(ahead + line), _MM_HINT_T0);
+        }
+      }
+      const std::byte *codes = place + kLayout.codes_offset() + s * kLayout.codes_bytes();
+      step(ColumnBlock<kLayout>(scales, codes, s), i * kSubBlocks + s);
+    }
+    place += kLayout.block_bytes();
+  }
+}
+
+template <PanelLayout kLayout>
+[[gnu::noinline]] void multiply_one(const PackedProduct& params, std::uint64_t panel) {
+  __m512 sums[1] = {_mm512_setzero_ps()};
+  for_column_blocks<kLayout, true>(params, panel,
+                                   [&](const ColumnBlock<kLayout>& block, std::size_t index) {
+                                     block.multiply_add(params.activations + index, 0, sums);
+                                   });
+  const std::uint64_t first_output = panel * kPanelRows;
+  store(params.output, 0, first_output, lanes(params.matrix.rows - first_output), sums[0]);
+}
+
+template <std::size_t kRows, PanelLayout kLayout>
+inline void add_rows(const ColumnBlock<kLayout>& block, const ActivationBlock *activations,
+                     std::size_t stride, __m512 *sums) {
+  __m512 rows[kRows];
+  for (std::size_t row = 0; row < kRows; ++row) {
+    rows[row] = sums[row];
+  }
+  block.multiply_add(activations, stride, rows);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    sums[row] = rows[row];
+  }
+}
+
+// One panel times at most kTileRows activation rows.
+template <PanelLayout kLayout>
+[[gnu::noinline]] void multiply_tile(const PackedProduct& params, std::uint64_t panel,
+                                     std::size_t first_row, std::size_t rows) {
+  const std::size_t stride = params.matrix.columns / 32;
+  const ActivationBlock *activations = params.activations + first_row * stride;
+  __m512 sums[kTileRows];
+  for (std::size_t row = 0; row < rows; ++row) {
+    sums[row] = _mm512_setzero_ps();
+  }
+  for_column_blocks<kLayout, false>(
+      params, panel, [&](const ColumnBlock<kLayout>& block, std::size_t index) {
+        const ActivationBlock *column = activations + index;
+        std::size_t row = 0;
+        for (; row + 8 <= rows; row += 8) {
+          add_rows<8>(block, column + row * stride, stride, sums + row);
+        }
+        if (rows - row >= 4) {
+          add_rows<4>(block, column + row * stride, stride, sums + row);
+          row += 4;
+        }
+        for (; row < rows; ++row) {
+          add_rows<1>(block, column + row * stride, stride, sums + row);
+        }
+      });
+  const std::uint64_t first_output = panel * kPanelRows;
+  const __mmask16 mask = lanes(params.matrix.rows - first_output);
+  for (std::size_t row = 0; row < rows; ++row) {
+    store(params.output, first_row + row, first_output, mask, sums[row]);
+  }
+}
+
 template <PanelLayout kLayout>
 void multiply(const PackedProduct& params) {
-  constexpr std::size_t kTile = 8;
+  if (params.activation_rows == 1) {
+    for (std::uint64_t panel = params.first_panel; panel < params.end_panel; ++panel) {
+      multiply_one<kLayout>(params, panel);
+    }
+    return;
+  }
   const std::size_t row_bytes = params.matrix.columns / 32 * sizeof(ActivationBlock);
-  const std::size_t fitting = kCachedActivationBytes / row_bytes / kTile * kTile;
-  const std::size_t chunk = fitting < kTile ? kTile : fitting;
+  const std::size_t fitting = kCachedActivationBytes / row_bytes / kTileRows * kTileRows;
+  const std::size_t chunk = fitting < kTileRows ? kTileRows : fitting;
   for (std::size_t first = 0; first < params.activation_rows; first += chunk) {
     const std::size_t left = params.activation_rows - first;
     const std::size_t end = first + (left < chunk ? left : chunk);
     for (std::uint64_t panel = params.first_panel; panel < params.end_panel; ++panel) {
-      std::size_t row = first;
-      for (; row + kTile <= end; row += kTile) {
-        multiply_rows<kLayout, kTile>(params, panel, row);
-      }
-      if (end - row >= 4) {
-        multiply_rows<kLayout, 4>(params, panel, row);
-        row += 4;
-      }
-      if (end - row >= 2) {
-        multiply_rows<kLayout, 2>(params, panel, row);
-        row += 2;
-      }
-      if (end - row >= 1) {
-        multiply_rows<kLayout, 1>(params, panel, row);
+      for (std::size_t row = first; row < end; row += kTileRows) {
+        const std::size_t rows = end - row < kTileRows ? end - row : kTileRows;
+        multiply_tile<kLayout>(params, panel, row, rows);
       }
     }
   }

@@ -255,10 +255,10 @@ TEST(Attention, AgreesWithTheDefinition) {
 TEST(Attention, TakesAnyHeadAndGroup) {
   for (const Isa isa : present()) {
     for (const KvType type : {KvType::f32, KvType::f16}) {
-      for (const std::size_t head : {1U, 16U, 24U, 37U, 80U, 128U, 256U}) {
+      for (const std::size_t head : {1U, 16U, 37U, 80U, 128U}) {
         for (const std::size_t group : {1U, 3U, 4U, 14U}) {
           expect_near_reference(
-              {.tokens = 260, .query_heads = 2 * group, .kv_heads = 2, .head = head, .type = type},
+              {.tokens = 259, .query_heads = 2 * group, .kv_heads = 2, .head = head, .type = type},
               257, isa);
         }
       }
@@ -321,7 +321,7 @@ std::vector<float> run_chunks(const Shape& shape, Isa isa, const std::vector<std
 TEST(Attention, BitsDependNeitherOnChunksNorOnThreads) {
   for (const Isa isa : present()) {
     for (const KvType type : {KvType::f32, KvType::f16}) {
-      for (const std::size_t window : {0U, 5U, 33U, 300U}) {
+      for (const std::size_t window : {0U, 33U, 300U}) {
         for (const std::size_t group : {1U, 3U, 4U}) {
           const Shape shape = {.tokens = 333,
                                .query_heads = 2 * group,

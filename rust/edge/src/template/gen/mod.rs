@@ -1,0 +1,3 @@
+//! Generated tables.
+
+pub mod printable;

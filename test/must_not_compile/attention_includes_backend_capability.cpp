@@ -1,0 +1,2 @@
+// Region: attention, must not compile
+#include <zllm/backend/capability/op_key.h>

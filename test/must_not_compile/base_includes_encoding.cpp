@@ -1,0 +1,2 @@
+// Region: base, must not compile
+#include <zllm/encoding/encoding.h>

@@ -1,0 +1,2 @@
+// Region: encoding, must not compile
+#include <zllm/rope/spec.h>

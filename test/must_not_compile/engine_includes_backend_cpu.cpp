@@ -1,0 +1,2 @@
+// Region: engine, must not compile
+#include <zllm/backend/cpu/cpu_backend.h>

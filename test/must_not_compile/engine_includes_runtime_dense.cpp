@@ -1,0 +1,2 @@
+// Region: engine, must not compile
+#include <zllm/runtime/dense/dense_model.h>

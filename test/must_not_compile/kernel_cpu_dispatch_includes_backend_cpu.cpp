@@ -1,0 +1,2 @@
+// Region: kernel/cpu/dispatch, must not compile
+#include <zllm/backend/cpu/cpu_backend.h>

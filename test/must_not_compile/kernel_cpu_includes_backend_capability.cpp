@@ -1,0 +1,2 @@
+// Region: kernel/cpu, must not compile
+#include <zllm/backend/capability/op_key.h>

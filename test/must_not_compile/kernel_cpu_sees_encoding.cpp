@@ -1,0 +1,2 @@
+// Region: kernel/cpu, compiles
+#include <zllm/encoding/encoding.h>

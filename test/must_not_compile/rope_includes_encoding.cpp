@@ -1,0 +1,2 @@
+// Region: rope, must not compile
+#include <zllm/encoding/encoding.h>

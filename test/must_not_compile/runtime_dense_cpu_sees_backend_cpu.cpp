@@ -1,0 +1,2 @@
+// Region: runtime/dense/cpu, compiles
+#include <zllm/backend/cpu/cpu_backend.h>

@@ -1,0 +1,2 @@
+// Region: runtime/dense, must not compile
+#include <zllm/backend/cpu/cpu_backend.h>

@@ -1,0 +1,2 @@
+// Region: runtime, compiles
+#include <zllm/backend/capability/op_key.h>

@@ -1,0 +1,2 @@
+// Region: sampling, must not compile
+#include <zllm/runtime/round.h>

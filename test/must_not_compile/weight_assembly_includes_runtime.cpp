@@ -1,0 +1,2 @@
+// Region: weight/assembly, must not compile
+#include <zllm/runtime/round.h>

@@ -1,0 +1,2 @@
+// Region: weight/container, must not compile
+#include <zllm/attention/spec.h>
