@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <zllm/base/result.h>
 
@@ -18,18 +19,22 @@ struct Command {
   bool takes_config = false;      // --config, --check-config, --print-effective-config
   std::function<Status()> check;  // of the options together; optional
   std::function<Status()> run;    // what ends by a signal fails with Code::cancelled
-  std::shared_ptr<void> state;    // owns what the options write to
 };
 
-// A command whose options live in an Options object. describe(options, table) lists them.
+// A command whose options live in an Options object. describe lists them in the table.
 template <class Options>
 Command make_command(std::string name, std::string summary,
-                     void (*describe)(Options&, OptionTable&), Status (*run)(const Options&)) {
+                     void (*describe)(Options&, OptionTable&), Status (*run)(const Options&),
+                     Status (*check)(const Options&) = nullptr) {
   auto options = std::make_shared<Options>();
-  Command command{.name = std::move(name), .summary = std::move(summary)};
+  Command command;
+  command.name = std::move(name);
+  command.summary = std::move(summary);
   describe(*options, command.options);
   command.run = [options, run] { return run(*options); };
-  command.state = options;
+  if (check != nullptr) {
+    command.check = [options, check] { return check(*options); };
+  }
   return command;
 }
 

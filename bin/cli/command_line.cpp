@@ -18,6 +18,7 @@ namespace zllm::cli {
 namespace {
 
 constexpr int kUsageError = 2;
+constexpr int kSignalExit = 128;  // the shell's convention
 
 // What the command line says about one command, before anything is set.
 struct Given {
@@ -94,6 +95,9 @@ Status set_options(const Given& given) {
 int finish(const Status& status) {
   if (status.ok()) {
     return 0;
+  }
+  if (status.error().code == Code::cancelled && last_noted_signal() != 0) {
+    return kSignalExit + last_noted_signal();
   }
   warn(status.error().message);
   return 1;

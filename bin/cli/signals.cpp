@@ -75,4 +75,6 @@ void NotedSignals::clear() {
 
 int NotedSignals::wakeup() const { return shared.pipe[0]; }
 
+int last_noted_signal() { return shared.noted; }
+
 }  // namespace zllm::cli

@@ -21,4 +21,7 @@ class NotedSignals {
   int wakeup() const;  // a file that can be read once a signal came; for poll
 };
 
+// The last signal that any NotedSignals noted and did not clear, 0 = none.
+int last_noted_signal();
+
 }  // namespace zllm::cli
