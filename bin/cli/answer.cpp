@@ -79,13 +79,12 @@ Result<Answer> answer(LoadedModel& model, engine::Session& session, const Answer
       line.clear();
     }
   };
-  const engine::GenerationRequest generation{
-      .prompt = request.prompt,
-      .sampling = model.sampling,
-      .choice = request.choice,
-      .max_tokens = request.max_tokens,
-      .end_tokens = model.end_tokens,
-      .vocabulary = model.text.tokenizer.vocabulary_size()};
+  const engine::GenerationRequest generation{.prompt = request.prompt,
+                                             .sampling = model.sampling,
+                                             .choice = request.choice,
+                                             .max_tokens = request.max_tokens,
+                                             .end_tokens = model.end_tokens,
+                                             .vocabulary = model.text.tokenizer.vocabulary_size()};
   auto generated = engine::generate(
       session, generation,
       [&](TokenId token) { return stream.add(token) && signals.number() == 0; }, stop.get_token(),

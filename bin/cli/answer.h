@@ -24,9 +24,9 @@ struct Answer {
 using TextSink = std::function<Status(std::string_view)>;
 
 struct AnswerRequest {
-  std::vector<TokenId> prompt;
+  std::vector<TokenId> prompt = {};
   std::uint64_t max_tokens = 0;
-  std::vector<std::string> stop;
+  std::vector<std::string> stop = {};
   std::uint64_t choice = 0;  // which of several answers to the same prompt
 };
 

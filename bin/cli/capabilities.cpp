@@ -29,10 +29,8 @@ struct TestedModel {
   std::string_view architecture;
   std::string_view encodings;
 };
-constexpr std::array<TestedModel, 4> kTestedModels = {{{"llama", "F32 F16 BF16 Q8_0"},
-                                                       {"mistral", "F32"},
-                                                       {"qwen2", "F32"},
-                                                       {"qwen3", "F32 Q8_0"}}};
+constexpr std::array<TestedModel, 4> kTestedModels = {
+    {{"llama", "F32 F16 BF16 Q8_0"}, {"mistral", "F32"}, {"qwen2", "F32"}, {"qwen3", "F32 Q8_0"}}};
 
 std::string_view tested_encodings(std::string_view architecture) {
   const auto found = std::ranges::find(kTestedModels, architecture, &TestedModel::architecture);
@@ -48,8 +46,8 @@ std::string names_of(const std::vector<Encoding>& encodings) {
 }
 
 std::string to_text(const registry::FamilyOnBackend& family) {
-  std::string text = concat(family.family, " on ", family.backend, " (", family.instruction_set,
-                            ")\n");
+  std::string text =
+      concat(family.family, " on ", family.backend, " (", family.instruction_set, ")\n");
   for (const registry::OperationSupport& operation : family.operations) {
     std::string name(operation.operation);
     name.resize(std::max<std::size_t>(name.size(), 18), ' ');
@@ -58,10 +56,10 @@ std::string to_text(const registry::FamilyOnBackend& family) {
   }
   for (const std::string_view architecture : family.architectures) {
     const std::string_view tested = tested_encodings(architecture);
-    text += concat("  model ", architecture, ": ",
-                   tested.empty() ? "untested"
-                                  : concat("logits tested against transformers in ", tested),
-                   "\n");
+    text += concat(
+        "  model ", architecture, ": ",
+        tested.empty() ? "untested" : concat("logits tested against transformers in ", tested),
+        "\n");
   }
   return text;
 }
@@ -79,10 +77,9 @@ Json to_json(const registry::FamilyOnBackend& family) {
   }
   Json::Object models;
   for (const std::string_view architecture : family.architectures) {
-    models.emplace_back(
-        std::string(architecture),
-        Json(Json::Object{{"tested_encodings",
-                           Json(std::string(tested_encodings(architecture)))}}));
+    models.emplace_back(std::string(architecture),
+                        Json(Json::Object{{"tested_encodings",
+                                           Json(std::string(tested_encodings(architecture)))}}));
   }
   return Json(Json::Object{{"family", Json(std::string(family.family))},
                            {"backend", Json(std::string(family.backend))},
@@ -99,9 +96,8 @@ Status run(const Options& options) {
     text += to_text(family);
     list.push_back(to_json(family));
   }
-  return write_out(options.json ? Json(Json::Object{{"matrix", Json(std::move(list))}}).dump() +
-                                      "\n"
-                                : text);
+  return write_out(
+      options.json ? Json(Json::Object{{"matrix", Json(std::move(list))}}).dump() + "\n" : text);
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ Result<Message> to_message(const Json& json, const std::string& where) {
 Status save_history(const std::string& path, const std::vector<Message>& messages) {
   Json::Array list;
   for (const Message& message : messages) {
-    list.push_back(Json(Json::Object{{"role", Json(message.role)},
-                                     {"content", Json(message.content)}}));
+    list.push_back(
+        Json(Json::Object{{"role", Json(message.role)}, {"content", Json(message.content)}}));
   }
   const std::string part = path + ".part";
   {

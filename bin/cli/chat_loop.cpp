@@ -30,7 +30,7 @@ constexpr std::string_view kHelp =
     "/quit            leave (so do Ctrl-D, and Ctrl-C twice)\n"
     "A line that ends in \\ goes on in the next. Ctrl-C stops an answer.\n";
 
-constexpr std::string_view kCommands[] = {"/help", "/reset", "/system", "/undo",  "/retry",
+constexpr std::string_view kCommands[] = {"/help", "/reset", "/system", "/undo", "/retry",
                                           "/save", "/load",  "/params", "/quit"};
 
 // What is fixed once the model is loaded.
@@ -130,10 +130,8 @@ Status ChatLoop::turn(std::string_view text) {
 
 // Answers the last message, which is the user's, and appends the answer.
 Status ChatLoop::reply() {
-  AnswerRequest request{.prompt = {},
-                        .max_tokens = options_.max_tokens,
-                        .stop = options_.stop,
-                        .choice = choice_};
+  AnswerRequest request{
+      .prompt = {}, .max_tokens = options_.max_tokens, .stop = options_.stop, .choice = choice_};
   ZLLM_TRY(request.prompt, encode_conversation(model_.text, messages_));
   const std::uint64_t context = model_.model.model().info().limits.context;
   if (request.prompt.size() >= context) {
@@ -258,9 +256,10 @@ Result<ChatLoop::Next> ChatLoop::command(std::string_view line) {
     system_ = has_system ? messages_.front().content : "";
   } else {
     const std::string_view near = nearest(name, kCommands);
-    return Error{Code::invalid_argument,
-                 concat("unknown command ", quote(name),
-                        near.empty() ? "; /help lists them" : concat("; did you mean ", near, "?"))};
+    return Error{
+        Code::invalid_argument,
+        concat("unknown command ", quote(name),
+               near.empty() ? "; /help lists them" : concat("; did you mean ", near, "?"))};
   }
   return Next::go_on;
 }

@@ -132,7 +132,8 @@ std::string unknown_argument(const std::string& argument, const CLI::App& progra
   }
   const bool is_option = argument.starts_with("-");
   const std::string_view kind =
-      is_option ? "unknown option " : (chosen == commands.end() ? "unknown command " : "unexpected ");
+      is_option ? "unknown option "
+                : (chosen == commands.end() ? "unknown command " : "unexpected ");
   const std::string name = argument.substr(0, argument.find('='));
   const std::string_view near = nearest(name, known);
   return concat(kind, quote(argument), near.empty() ? "" : concat("; did you mean ", near, "?"));
@@ -157,7 +158,8 @@ int run_command_line(std::vector<Command> commands, int argc, char **argv) {
   program.require_subcommand(0, 1);
   std::deque<Given> given;  // elements stay in place: CLI11 writes into them
   for (Command& command : commands) {
-    bind_command(program, given.emplace_back(Given{.command = std::move(command)}));
+    given.emplace_back().command = std::move(command);
+    bind_command(program, given.back());
   }
   try {
     program.parse(argc, argv);

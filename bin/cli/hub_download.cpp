@@ -30,9 +30,9 @@ constexpr std::size_t kListLimit = std::size_t{64} << 20;
 
 // Besides weights: what a model's folder needs to run.
 constexpr std::array<std::string_view, 8> kWanted = {
-    "config.json",          "generation_config.json", "tokenizer.json",
-    "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja",
-    "chat_template.json",   "model.safetensors.index.json"};
+    "config.json",           "generation_config.json",      "tokenizer.json",
+    "tokenizer_config.json", "special_tokens_map.json",     "chat_template.jinja",
+    "chat_template.json",    "model.safetensors.index.json"};
 
 struct HubFile {
   std::string name;
@@ -67,14 +67,14 @@ Result<std::string> hub_address() {
 Status fetch(const std::string& url, const fs::path& path, std::uint64_t total,
              const std::string& label) {
   StatusLine line;
-  Status status = run_program(
-      {"curl", "--fail", "--location", "--silent", "--show-error", "--globoff", "--retry", "3",
-       "--continue-at", "-", "--output", path.string(), "--", url},
-      [&] {
-        std::error_code error;
-        const std::uintmax_t size = fs::file_size(path, error);
-        line.show_progress(label, error ? 0 : size, total);
-      });
+  Status status =
+      run_program({"curl", "--fail", "--location", "--silent", "--show-error", "--globoff",
+                   "--retry", "3", "--continue-at", "-", "--output", path.string(), "--", url},
+                  [&] {
+                    std::error_code error;
+                    const std::uintmax_t size = fs::file_size(path, error);
+                    line.show_progress(label, error ? 0 : size, total);
+                  });
   return status.ok() ? std::move(status) : Status(std::move(status).error().within(label));
 }
 
@@ -139,8 +139,9 @@ Status fetch_file(const std::string& base, const fs::path& folder, const HubFile
   if (hash != *file.sha256) {
     std::error_code ignored;
     fs::remove(path, ignored);
-    return Error{Code::invalid_file, concat(path.string(), ": its SHA-256 is not that of the "
-                                                           "Hub's list; it was removed")};
+    return Error{Code::invalid_file, concat(path.string(),
+                                            ": its SHA-256 is not that of the "
+                                            "Hub's list; it was removed")};
   }
   return {};
 }

@@ -131,8 +131,8 @@ std::string fit_text(const Fit& fit) {
   std::string text = "fit\n";
   if (fit.need) {
     text += concat("  weights ", size_text(fit.need->weight_bytes), ", each token of context ",
-                   size_text(fit.need->state_bytes_per_row), ", made for ",
-                   fit.need->max_positions, " tokens\n");
+                   size_text(fit.need->state_bytes_per_row), ", made for ", fit.need->max_positions,
+                   " tokens\n");
   }
   if (fit.fit) {
     text += concat("  a context of ", fit.fit->context, " tokens fits this machine\n");
@@ -143,14 +143,14 @@ std::string fit_text(const Fit& fit) {
 }
 
 std::string to_text(const Report& report) {
-  std::string text = concat(printable(report.files.path), "\n",
-                            report.files.gguf ? "GGUF" : "safetensors", ", architecture ",
-                            printable(report.architecture), "\n\n",
-                            metadata_section(report.files), "\ntensors\n");
+  std::string text =
+      concat(printable(report.files.path), "\n", report.files.gguf ? "GGUF" : "safetensors",
+             ", architecture ", printable(report.architecture), "\n\n",
+             metadata_section(report.files), "\ntensors\n");
   for (const weight::TensorEntry& tensor : report.files.tensors.entries()) {
-    text += concat("  ", printable(tensor.name), "  ", shape_text(tensor.shape), "  ",
-                   encoding::info(tensor.encoding).name, "  ", size_text(tensor.bytes.size()),
-                   "\n");
+    text +=
+        concat("  ", printable(tensor.name), "  ", shape_text(tensor.shape), "  ",
+               encoding::info(tensor.encoding).name, "  ", size_text(tensor.bytes.size()), "\n");
   }
   text += "\nsizes\n";
   for (const auto& [name, total] : report.by_encoding) {
@@ -224,16 +224,16 @@ std::string to_json(const Report& report) {
   for (const auto& [name, total] : report.by_encoding) {
     sizes.emplace_back(std::string(name), total_json(total));
   }
-  Json::Object object = {{"path", Json(report.files.path)},
-                         {"container", Json(std::string(report.files.gguf ? "gguf"
-                                                                          : "safetensors"))},
-                         {"architecture", Json(report.architecture)},
-                         {"parameters", Json(report.total.elements)},
-                         {"bytes", Json(report.total.bytes)},
-                         {"encodings", Json(std::move(sizes))},
-                         {"fit", fit_json(report.fit)},
-                         {"metadata", metadata_object(report.files)},
-                         {"tensors", tensors_json(report.files.tensors)}};
+  Json::Object object = {
+      {"path", Json(report.files.path)},
+      {"container", Json(std::string(report.files.gguf ? "gguf" : "safetensors"))},
+      {"architecture", Json(report.architecture)},
+      {"parameters", Json(report.total.elements)},
+      {"bytes", Json(report.total.bytes)},
+      {"encodings", Json(std::move(sizes))},
+      {"fit", fit_json(report.fit)},
+      {"metadata", metadata_object(report.files)},
+      {"tensors", tensors_json(report.files.tensors)}};
   if (report.bad) {
     Json::Array list;
     for (const BadTensor& bad : *report.bad) {
@@ -250,10 +250,10 @@ Status run(const Options& options) {
   ZLLM_TRY(const Report report, look_into(options));
   ZLLM_TRY(write_out(options.json ? to_json(report) : to_text(report)));
   if (report.bad && !report.bad->empty()) {
-    return Error{Code::invalid_file,
-                 concat(report.files.path, ": tensor ", quote(report.bad->front().name),
-                        " has values that are not finite, as have ", report.bad->size() - 1,
-                        " others")};
+    return Error{
+        Code::invalid_file,
+        concat(report.files.path, ": tensor ", quote(report.bad->front().name),
+               " has values that are not finite, as have ", report.bad->size() - 1, " others")};
   }
   return {};
 }

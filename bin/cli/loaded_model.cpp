@@ -32,8 +32,8 @@ Result<LoadedModel> load_for_answers(const GenerationOptions& options) {
                    printable(std::filesystem::path(model_options.model).filename().string()),
                    " ..."));
   // Waited for by the future's destructor, whatever happens to the weights.
-  auto text = std::async(std::launch::async, load_model_text, model_options.model,
-                         options.pre_tokenizer);
+  auto text =
+      std::async(std::launch::async, load_model_text, model_options.model, options.pre_tokenizer);
   ZLLM_TRY(registry::Model model, commands::load(model_options));
   ZLLM_TRY(ModelText loaded_text, text.get());
   line.clear();

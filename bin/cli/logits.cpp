@@ -12,7 +12,7 @@ using Options = commands::LogitsOptions;
 void describe(Options& options, OptionTable& table) {
   constexpr Range<std::uint64_t> kCount{0, std::uint64_t{1} << 32};
   describe_model(options.model, table);
-  table.toggle("deterministic", "The same bits on every run; the CPU always does", 
+  table.toggle("deterministic", "The same bits on every run; the CPU always does",
                options.model.deterministic);
   table.text("tokens", "IDS", "Ids: 1,2,3", options.tokens);
   table.text("tokens-file", "FILE", "A JSON array of ids", options.tokens_file);

@@ -62,10 +62,8 @@ Option& OptionTable::toggle(std::string name, std::string help, bool& target) {
 
 Option& OptionTable::list(std::string name, std::string value, std::string help,
                           std::vector<std::string>& target) {
-  Option option{.name = std::move(name),
-                .value = std::move(value),
-                .help = std::move(help),
-                .is_list = true};
+  Option option{
+      .name = std::move(name), .value = std::move(value), .help = std::move(help), .is_list = true};
   option.set = [&target](std::string_view given) -> Status {
     target.emplace_back(given);
     return {};

@@ -18,17 +18,17 @@ enum class OptionKind { text, number, toggle };
 
 // One option of a command: --name on the command line, name in a YAML file.
 struct Option {
-  std::string name;   // "max-tokens"
-  std::string value;  // what stands for the value in the help: "N"; empty for a toggle
-  std::string help;
+  std::string name;        // "max-tokens"
+  std::string value = {};  // what stands for the value in the help: "N"; empty for a toggle
+  std::string help = {};
   OptionKind kind = OptionKind::text;
   bool is_list = false;
   bool is_positional = false;
   bool in_config = true;
   // Takes one value as text, a list appends it. The error says what is wrong, not where.
-  std::function<Status(std::string_view)> set;
-  std::function<void()> clear;                     // of a list
-  std::function<std::vector<std::string>()> show;  // as `set` takes them; empty when not set
+  std::function<Status(std::string_view)> set = {};
+  std::function<void()> clear = {};                     // of a list
+  std::function<std::vector<std::string>()> show = {};  // as `set` takes them; empty when not set
 };
 
 template <class T>
@@ -67,10 +67,10 @@ template <class T>
 Error out_of_range(std::string_view text, const Range<T>& range) {
   const std::string_view what = std::integral<T> ? "an integer" : "a number";
   const bool is_open = range.most == std::numeric_limits<T>::max();
-  return Error{Code::invalid_argument,
-               is_open ? concat(quote(text), " is not ", what, " of at least ", range.least)
-                       : concat(quote(text), " is not ", what, " from ", range.least, " to ",
-                                range.most)};
+  return Error{
+      Code::invalid_argument,
+      is_open ? concat(quote(text), " is not ", what, " of at least ", range.least)
+              : concat(quote(text), " is not ", what, " from ", range.least, " to ", range.most)};
 }
 
 template <class Target, class T>

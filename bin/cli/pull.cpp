@@ -23,13 +23,12 @@ Status run(const Options& options) {
   ZLLM_TRY(const std::string folder, models_folder());
   if (options.name.empty() || options.name == kDefaultModelName) {
     ZLLM_TRY(const std::string path, pull_default_model(folder));
-    return write_out(concat(path, "\n", kDefaultModelName, ", licence ", kDefaultModelLicence,
-                            "\n"));
+    return write_out(
+        concat(path, "\n", kDefaultModelName, ", licence ", kDefaultModelLicence, "\n"));
   }
   if (!is_hub_name(options.name)) {
-    return Error{Code::invalid_argument,
-                 concat(quote(options.name), " is neither ", kDefaultModelName,
-                        " nor of the form owner/name")};
+    return Error{Code::invalid_argument, concat(quote(options.name), " is neither ",
+                                                kDefaultModelName, " nor of the form owner/name")};
   }
   ZLLM_TRY(const std::string path, pull_hub_model(folder, options.name));
   return write_out(path + "\n");

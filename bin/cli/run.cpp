@@ -82,13 +82,13 @@ std::string to_json(const Answer& answer, double load_seconds, double first_toke
                           {"prefill_seconds", Json(answer.generation.prefill_seconds)},
                           {"time_to_first_token_seconds", Json(first_token_seconds)},
                           {"decode_seconds", Json(answer.generation.decode_seconds)}};
-  const Json json(Json::Object{
-      {"text", Json(answer.text)},
-      {"tokens", Json(std::move(tokens))},
-      {"finish_reason", Json(answer.finish_reason)},
-      {"prompt_tokens", Json(std::uint64_t{answer.generation.prompt_tokens})},
-      {"cached", Json(std::uint64_t{answer.generation.reused_tokens})},
-      {"timings", Json(std::move(timings))}});
+  const Json json(
+      Json::Object{{"text", Json(answer.text)},
+                   {"tokens", Json(std::move(tokens))},
+                   {"finish_reason", Json(answer.finish_reason)},
+                   {"prompt_tokens", Json(std::uint64_t{answer.generation.prompt_tokens})},
+                   {"cached", Json(std::uint64_t{answer.generation.reused_tokens})},
+                   {"timings", Json(std::move(timings))}});
   return json.dump() + "\n";
 }
 
@@ -108,9 +108,9 @@ Status run(const Options& options) {
     return options.json ? Status() : write_out(piece);
   };
   ZLLM_TRY(const Answer given, answer(model, session, request, signals, show));
-  ZLLM_TRY(write_out(options.json ? to_json(given, load_seconds,
-                                            load_seconds + given.generation.prefill_seconds)
-                                  : "\n"));
+  ZLLM_TRY(write_out(
+      options.json ? to_json(given, load_seconds, load_seconds + given.generation.prefill_seconds)
+                   : "\n"));
   if (signals.number() != 0) {
     return Error{Code::cancelled, "stopped by a signal"};
   }

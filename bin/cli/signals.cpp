@@ -47,7 +47,7 @@ void drain() {
 }  // namespace
 
 void exit_on_signals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handle;  // without SA_RESTART: calls that block return
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);

@@ -63,10 +63,10 @@ Status run_program(const std::vector<std::string>& arguments,
     return Error{Code::cancelled, concat("stopped by signal ", number)};
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return Error{Code::io, concat(arguments[0], " failed",
-                                  WIFEXITED(status)
-                                      ? concat(" with exit code ", WEXITSTATUS(status))
-                                      : concat(", ended by signal ", WTERMSIG(status)))};
+    return Error{Code::io,
+                 concat(arguments[0], " failed",
+                        WIFEXITED(status) ? concat(" with exit code ", WEXITSTATUS(status))
+                                          : concat(", ended by signal ", WTERMSIG(status)))};
   }
   return {};
 }

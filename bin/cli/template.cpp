@@ -1,6 +1,5 @@
 #include "template.h"
 
-
 #include "model_location.h"
 #include "model_text.h"
 #include "output.h"

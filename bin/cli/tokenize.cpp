@@ -71,8 +71,7 @@ Result<std::string> encode(const Options& options, const text::Tokenizer& tokeni
   if (options.batch) {
     ZLLM_TRY(const Json json, Json::parse(line, "the text"));
     if (json.as_string() == nullptr) {
-      return Error{Code::invalid_argument,
-                   concat("expected a string, found ", json.type_name())};
+      return Error{Code::invalid_argument, concat("expected a string, found ", json.type_name())};
     }
     text = *json.as_string();
   }

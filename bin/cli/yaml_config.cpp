@@ -41,9 +41,10 @@ Status set_scalar(const Option& option, const YAML::Node& node) {
   }
   // The tag "!" is that of a quoted scalar, which is text whatever it looks like.
   if (option.kind != OptionKind::text && node.Tag() == "!") {
-    return Error{Code::invalid_argument,
-                 concat(option.kind == OptionKind::number ? "must be a number" : "must be a boolean",
-                        ", not text in quotes")};
+    return Error{
+        Code::invalid_argument,
+        concat(option.kind == OptionKind::number ? "must be a number" : "must be a boolean",
+               ", not text in quotes")};
   }
   return option.set(node.Scalar());
 }
@@ -79,9 +80,9 @@ Status set_by_key(const std::string& path, const OptionTable& options, const YAM
     return Error{Code::invalid_argument, concat(place(path, key), ": ", name, " is set twice")};
   }
   Status status = set(*option, value);
-  return status.ok() ? std::move(status)
-                     : Status(std::move(status).error().within(
-                           concat(place(path, key), ": ", name)));
+  return status.ok()
+             ? std::move(status)
+             : Status(std::move(status).error().within(concat(place(path, key), ": ", name)));
 }
 
 }  // namespace

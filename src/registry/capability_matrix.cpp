@@ -34,7 +34,8 @@ weight::DenseDecoderModel sample_decoder(Encoding encoding) {
   model.spec.vocabulary = kVocabulary;
   model.spec.query_key_norm = true;
   const auto view = [&](std::uint64_t rows, std::uint64_t columns) {
-    return encoding::WeightView{.encoding = encoding, .rows = rows, .columns = columns};
+    return encoding::WeightView{
+        .encoding = encoding, .rows = rows, .columns = columns, .bytes = {}, .name = {}};
   };
   weight::DenseDecoderLayer layer;
   layer.query = layer.output = view(kHidden, kHidden);
@@ -105,8 +106,8 @@ Result<runtime::MemoryNeed> memory_need(const weight::ModelFiles& files,
                                       .pages = 0};
   return runtime::MemoryNeed{
       .weight_bytes = runtime::dense::weight_bytes(model),
-      .state_bytes_per_row = backend::cpu::PagedCache::page_bytes(cache) /
-                             backend::cpu::CpuBackend::kPageTokens,
+      .state_bytes_per_row =
+          backend::cpu::PagedCache::page_bytes(cache) / backend::cpu::CpuBackend::kPageTokens,
       .workspace_bytes = runtime::dense::workspace_bytes(model.spec, options.rows_per_round),
       .max_positions = model.spec.max_positions};
 }
