@@ -74,7 +74,8 @@ struct WeightView {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   std::span<const std::byte> bytes;
-  std::string_view name;  // of the tensor in its file, for messages; lives as long as the bytes
+  std::string_view name =
+      {};  // of the tensor in its file, for messages; lives as long as the bytes
 };
 
 // Reference decode of whole blocks: elements.size() is a multiple of the block and blocks holds

@@ -78,7 +78,8 @@ Result<Generation> generate(Session& session, const GenerationRequest& request,
     return Error{Code::invalid_argument, "max_tokens must be at least 1"};
   }
   ZLLM_TRY(sampling::validate(request.sampling, session.model().info().limits.vocabulary));
-  Generation generation{.prompt_tokens = request.prompt.size()};
+  Generation generation;
+  generation.prompt_tokens = request.prompt.size();
   const Clock::time_point start = Clock::now();
   Result<runtime::RoundOutput> logits = session.prompt(request.prompt, stop, progress);
   generation.reused_tokens = session.reused_tokens();
