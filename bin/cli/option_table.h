@@ -62,15 +62,20 @@ class OptionTable {
   std::vector<Option> options_;
 };
 
+// The least number above 0, for ranges that leave 0 out.
+constexpr double kAboveZero = std::numeric_limits<double>::denorm_min();
+
 // "is not a number from 0 to 1" and the like.
 template <class T>
 Error out_of_range(std::string_view text, const Range<T>& range) {
   const std::string_view what = std::integral<T> ? "an integer" : "a number";
-  const bool is_open = range.most == std::numeric_limits<T>::max();
-  return Error{
-      Code::invalid_argument,
-      is_open ? concat(quote(text), " is not ", what, " of at least ", range.least)
-              : concat(quote(text), " is not ", what, " from ", range.least, " to ", range.most)};
+  std::string bounds = concat("from ", range.least, " to ", range.most);
+  if (range.most == std::numeric_limits<T>::max()) {
+    bounds = concat("of at least ", range.least);
+  } else if (!std::integral<T> && static_cast<double>(range.least) == kAboveZero) {
+    bounds = concat("above 0 and at most ", range.most);
+  }
+  return Error{Code::invalid_argument, concat(quote(text), " is not ", what, " ", bounds)};
 }
 
 template <class Target, class T>
