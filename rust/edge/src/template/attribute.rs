@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::error::{runtime, Error, Outcome};
+use super::error::{runtime, Outcome};
 use super::text::repr;
 use super::value::{Dict, Method, Number, Range, Value};
 
@@ -48,7 +48,7 @@ fn method(receiver: &Value, name: &str) -> Found {
 
 fn find(value: &Value, name: &str) -> Outcome<Found> {
     if let Value::Undefined(undefined) = value {
-        if !name.starts_with("__") {
+        if !HIDDEN.contains(&name) {
             return Err(runtime(undefined.message.clone()));
         }
     }
@@ -211,7 +211,12 @@ fn wrap(index: i128, length: usize) -> Option<usize> {
 }
 
 /// The positions that `[start:stop:step]` selects.
-pub fn slice_positions(length: usize, parts: &[Value; 3]) -> Result<Vec<usize>, Error> {
+fn slice_positions(length: usize, parts: &[Value; 3]) -> Outcome<Vec<usize>> {
+    let range = slice_range(length, parts)?;
+    Ok((0..range.len()).map(|i| range.at(i) as usize).collect())
+}
+
+fn slice_range(length: usize, parts: &[Value; 3]) -> Outcome<Range> {
     let number = |value: &Value| match value {
         Value::None => Ok(None),
         _ => match value.number() {
@@ -232,24 +237,15 @@ pub fn slice_positions(length: usize, parts: &[Value; 3]) -> Result<Vec<usize>, 
     let (first, last) = if step > 0 { (low, high) } else { (high, low) };
     let start = bound(number(&parts[0])?, first);
     let stop = bound(number(&parts[1])?, last);
-    let range = Range { start, stop, step: step.clamp(-(1 << 62), 1 << 62) };
-    Ok((0..range.len()).map(|i| range.at(i) as usize).collect())
+    Ok(Range { start, stop, step: step.clamp(-(1 << 62), 1 << 62) })
 }
 
-/// `value[start:stop:step]`.
+/// `value[start:stop:step]`, which jinja2 leaves to Python: nothing is undefined here.
 pub fn slice(value: &Value, parts: &[Value; 3]) -> Outcome<Value> {
-    let length = match value {
-        Value::Undefined(undefined) => return Err(runtime(undefined.message.clone())),
-        Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Range(_) => value.length(),
-        _ => None,
-    };
-    let integral = parts.iter().all(|part| matches!(part, Value::None) || part.integer().is_some());
-    let Some(length) = length.filter(|_| integral) else {
-        return Ok(Value::undefined(format!("{} has no such slice", value.described())));
-    };
-    let positions = slice_positions(length, parts)?;
     match value {
+        Value::Undefined(undefined) => Err(runtime(undefined.message.clone())),
         Value::Str(text) => {
+            let positions = slice_positions(text.text.chars().count(), parts)?;
             let forward = positions.windows(2).all(|pair| pair[1] == pair[0] + 1);
             let sliced = if forward {
                 let skip = positions.first().copied().unwrap_or(0);
@@ -260,12 +256,20 @@ pub fn slice(value: &Value, parts: &[Value; 3]) -> Outcome<Value> {
             };
             Ok(Value::marked(sliced, text.markup))
         }
-        Value::List(items) => Value::list(pick(&items.items, &positions)),
-        Value::Tuple(items) => Value::tuple(pick(&items.items, &positions)),
-        Value::Range(range) => {
-            Value::list(positions.iter().map(|&p| Value::Int(range.at(p))).collect())
+        Value::List(items) => {
+            Value::list(pick(&items.items, &slice_positions(items.items.len(), parts)?))
         }
-        _ => Ok(Value::undefined("no slice")),
+        Value::Tuple(items) => {
+            Value::tuple(pick(&items.items, &slice_positions(items.items.len(), parts)?))
+        }
+        Value::Range(range) => {
+            let picked = slice_range(range.len(), parts)?;
+            let place = |index: i128| range.start + range.step * index;
+            let (start, stop) = (place(picked.start), place(picked.stop));
+            Ok(Value::Range(Range { start, stop, step: range.step * picked.step }))
+        }
+        Value::Dict(_) => Err(runtime("unhashable type: 'slice'")),
+        _ => Err(runtime(format!("'{}' object is not subscriptable", value.type_name()))),
     }
 }
 

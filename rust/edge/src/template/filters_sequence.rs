@@ -70,7 +70,7 @@ pub fn apply_sequence_filter(
         }
         "dictsort" => dict_sort(value, arguments)?,
         "groupby" => group_by(value, arguments)?,
-        "unique" => unique(value, arguments)?,
+        "unique" => Value::generator(unique(value, arguments), false),
         "min" | "max" => extreme(value, arguments, name == "max")?,
         "sum" => {
             let bound = arguments.bind("sum", &["attribute", "start"], 0)?;
@@ -84,8 +84,8 @@ pub fn apply_sequence_filter(
             }
             total
         }
-        "batch" => batch(value, arguments)?,
-        "slice" => slices(value, arguments)?,
+        "batch" => Value::generator(batch(value, arguments), false),
+        "slice" => Value::generator(slices(value, arguments), false),
         _ => return Ok(None),
     }))
 }
@@ -290,7 +290,7 @@ fn group_by(value: &Value, arguments: &Arguments) -> Outcome<Value> {
     Value::list(made)
 }
 
-fn unique(value: &Value, arguments: &Arguments) -> Outcome<Value> {
+fn unique(value: &Value, arguments: &Arguments) -> Outcome<Vec<Value>> {
     let bound = arguments.bind("unique", &["case_sensitive", "attribute"], 0)?;
     let sensitive = bound.truth(0, false);
     let mut seen = super::value::Dict::default();
@@ -307,7 +307,7 @@ fn unique(value: &Value, arguments: &Arguments) -> Outcome<Value> {
             kept.push(item);
         }
     }
-    Ok(Value::generator(Ok(kept), false))
+    Ok(kept)
 }
 
 fn extreme(value: &Value, arguments: &Arguments, largest: bool) -> Outcome<Value> {
@@ -337,7 +337,7 @@ fn extreme(value: &Value, arguments: &Arguments, largest: bool) -> Outcome<Value
     })
 }
 
-fn batch(value: &Value, arguments: &Arguments) -> Outcome<Value> {
+fn batch(value: &Value, arguments: &Arguments) -> Outcome<Vec<Value>> {
     let bound = arguments.bind("batch", &["linecount", "fill_with"], 1)?;
     let size = usize::try_from(bound.integer(0, 1)?).unwrap_or(0);
     let mut batches = Vec::new();
@@ -357,11 +357,10 @@ fn batch(value: &Value, arguments: &Arguments) -> Outcome<Value> {
         }
         batches.push(current);
     }
-    let batches = batches.into_iter().map(Value::list).collect::<Outcome<Vec<_>>>();
-    Ok(Value::generator(batches, false))
+    batches.into_iter().map(Value::list).collect()
 }
 
-fn slices(value: &Value, arguments: &Arguments) -> Outcome<Value> {
+fn slices(value: &Value, arguments: &Arguments) -> Outcome<Vec<Value>> {
     let bound = arguments.bind("slice", &["slices", "fill_with"], 1)?;
     let items = value.iterate()?;
     let count = usize::try_from(bound.integer(0, 1)?).unwrap_or(0);
@@ -381,5 +380,5 @@ fn slices(value: &Value, arguments: &Arguments) -> Outcome<Value> {
         }
         made.push(Value::list(part)?);
     }
-    Ok(Value::generator(Ok(made), false))
+    Ok(made)
 }

@@ -69,7 +69,9 @@ pub fn format_percent(format: &Text, operand: &Value) -> Outcome<Value> {
         pad(&mut out, &spec, &text, letter)?;
         check_length(out.len())?;
     }
-    let dict_is_fine = matches!(operand, Value::Dict(_) | Value::List(_)) && operands.used == 0;
+    let indexable =
+        matches!(operand, Value::Dict(_) | Value::List(_) | Value::Range(_) | Value::Undefined(_));
+    let dict_is_fine = indexable && operands.used == 0;
     if !mapped && operands.used < values.len() && !dict_is_fine {
         return Err(type_error("not all arguments converted during string formatting"));
     }

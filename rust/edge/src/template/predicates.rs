@@ -99,6 +99,10 @@ pub fn apply_predicate(name: &str, value: &Value, arguments: &Arguments) -> Outc
                 if name == "lower" { char::is_uppercase } else { char::is_lowercase };
             cased && !text.chars().any(other)
         }
+        "filter" | "test" if value.check_key().is_err() => {
+            value.check_key()?;
+            false
+        }
         "filter" => matches!(value, Value::Str(text) if is_filter(&text.text)),
         "test" => matches!(value, Value::Str(text) if is_predicate(&text.text)),
         _ => return Err(runtime(format!("No test named '{name}'."))),
