@@ -3,14 +3,14 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod abi;
-#[cfg(feature = "grammar")]
-mod grammar;
 #[cfg(feature = "template")]
 mod chat_template;
-#[cfg(feature = "template")]
-mod template;
+#[cfg(feature = "grammar")]
+mod grammar;
 #[cfg(feature = "tokenizers")]
 mod pre_tokenizer;
+#[cfg(feature = "template")]
+mod template;
 #[cfg(feature = "tokenizers")]
 mod token_bytes;
 #[cfg(feature = "tokenizers")]
