@@ -138,6 +138,9 @@ fn join(value: &Value, arguments: &Arguments) -> Outcome<Value> {
 }
 
 fn map(value: &Value, arguments: &Arguments) -> Outcome<Value> {
+    if !value.truth() {
+        return Ok(Value::generator(Ok(Vec::new()), false));
+    }
     if let (true, Some((_, path))) = (
         arguments.positional.is_empty(),
         arguments.named.iter().find(|(name, _)| &**name == "attribute"),
@@ -154,15 +157,8 @@ fn map(value: &Value, arguments: &Arguments) -> Outcome<Value> {
         return Ok(Value::generator(mapped, false));
     }
     let Some((filter, rest)) = arguments.positional.split_first() else {
-        return if value.truth() {
-            Ok(Value::generator(Err(runtime("map requires a filter argument")), false))
-        } else {
-            Ok(Value::generator(Ok(Vec::new()), false))
-        };
+        return Ok(Value::generator(Err(runtime("map requires a filter argument")), false));
     };
-    if !value.truth() {
-        return Ok(Value::generator(Ok(Vec::new()), false));
-    }
     let rest = Arguments { positional: rest.to_vec(), named: arguments.named.clone() };
     let filter = to_text(filter)?;
     let mapped = value.iterate().and_then(|items| {
