@@ -105,4 +105,28 @@ int32_t edge_template_render(const EdgeTemplate *compiled, EdgeSlice request,
 // Whether any expression of the template reads the name.
 int32_t edge_template_reads(const EdgeTemplate *compiled, EdgeSlice name, uint32_t *out,
                             EdgeBytes *error);
+
+// Grammars (feature "grammar"): which tokens of a vocabulary may come next. A vocabulary may be
+// used by several threads at once, a grammar by one at a time.
+struct EdgeGrammarVocabulary;
+struct EdgeGrammar;
+
+// From edge_tokenizer_tables: one end and one byte of flags for every id.
+int32_t edge_grammar_vocabulary_new(EdgeSlice bytes, const uint32_t *ends, EdgeSlice flags,
+                                    uint32_t end_of_sequence, EdgeGrammarVocabulary **out,
+                                    EdgeBytes *error);
+void edge_grammar_vocabulary_free(EdgeGrammarVocabulary *vocabulary);
+// `kind` is "json_schema", "regex" or "lark".
+int32_t edge_grammar_new(const EdgeGrammarVocabulary *vocabulary, EdgeSlice kind, EdgeSlice source,
+                         EdgeGrammar **out, EdgeBytes *error);
+void edge_grammar_free(EdgeGrammar *grammar);
+// Bit i % 32 of word i / 32 says whether id i may come next.
+int32_t edge_grammar_mask(EdgeGrammar *grammar, EdgeWords *words, EdgeBytes *error);
+// A token that may not come next is refused and changes nothing.
+int32_t edge_grammar_consume(EdgeGrammar *grammar, uint32_t token, EdgeBytes *error);
+int32_t edge_grammar_rollback(EdgeGrammar *grammar, uint32_t tokens, EdgeBytes *error);
+// The only bytes that may come next, as far as there is one way on.
+int32_t edge_grammar_forced(EdgeGrammar *grammar, EdgeBytes *bytes, EdgeBytes *error);
+int32_t edge_grammar_state(EdgeGrammar *grammar, uint32_t *accepting, uint32_t *stopped,
+                           EdgeBytes *error);
 }

@@ -3,6 +3,8 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod abi;
+#[cfg(feature = "tokenizers")]
+mod bpe;
 #[cfg(feature = "template")]
 mod chat_template;
 #[cfg(feature = "grammar")]
@@ -15,5 +17,7 @@ mod template;
 mod token_bytes;
 #[cfg(feature = "tokenizers")]
 mod tokenizer;
+#[cfg(feature = "tokenizers")]
+mod tokenizer_json;
 #[cfg(feature = "tokenizers")]
 mod vocabulary;

@@ -95,7 +95,10 @@ impl Decoding {
 }
 
 fn unsupported(why: &str) -> Failure {
-    Failure::new(Kind::Unsupported, format!("this tokenizer cannot turn tokens into text here: {why}"))
+    Failure::new(
+        Kind::Unsupported,
+        format!("this tokenizer cannot turn tokens into text here: {why}"),
+    )
 }
 
 fn steps_of(decoder: &Value) -> Vec<&Value> {

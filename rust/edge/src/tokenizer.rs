@@ -1,131 +1,185 @@
 //! Tokenizers, from a tokenizer.json or from the vocabulary of a GGUF file.
 
-use crate::abi::{guarded, EdgeBytes, EdgeSlice, EdgeWords, Failure, Kind};
+use crate::abi::{guarded, EdgeBytes, EdgeSlice, EdgeWords, Failure, Kind, Outcome};
+use crate::bpe::{Bpe, Scratch, MAX_ID};
 use crate::token_bytes::Decoding;
+use crate::tokenizer_json;
 use crate::vocabulary::{self, EdgeVocabulary};
+use std::borrow::Cow;
 use tokenizers::tokenizer::AddedVocabulary;
-use tokenizers::{Model, OffsetReferential, OffsetType, PreTokenizer, Tokenizer};
+use tokenizers::{
+    AddedToken, Model, ModelWrapper, NormalizerWrapper, OffsetReferential, OffsetType,
+    PreTokenizer, PreTokenizerWrapper,
+};
 
 pub const TOKEN_KNOWN: u8 = 1;
 pub const TOKEN_SPECIAL: u8 = 2;
 pub const TOKEN_ADDED: u8 = 4;
 
-/// Ids above twice the number of tokens and this are not looked for: a vocabulary with such holes
-/// is no vocabulary.
-const ID_SLACK: u32 = 1 << 16;
+/// Our own byte pairs, or whatever else the crate knows.
+pub enum AnyModel {
+    Own(Bpe),
+    Crate(ModelWrapper),
+}
+
+/// What a tokenizer is made of.
+pub struct Parts {
+    pub model: AnyModel,
+    pub normalizer: Option<NormalizerWrapper>,
+    pub pre_tokenizer: Option<PreTokenizerWrapper>,
+    pub added: Vec<AddedToken>,
+    /// What comes before a text.
+    pub begin: Vec<u32>,
+    pub decoding: Decoding,
+}
 
 pub struct EdgeTokenizer {
-    tokenizer: Tokenizer,
-    /// The added tokens, of which the special ones are not recognised in text.
+    model: AnyModel,
+    normalizer: Option<NormalizerWrapper>,
+    pre_tokenizer: Option<PreTokenizerWrapper>,
+    added: AddedVocabulary,
+    /// The same, but its special tokens are not recognised in text.
     plain: AddedVocabulary,
-    decoding: Decoding,
     special: Vec<bool>,
-    vocabulary_size: u32,
-    /// What the post-processor puts before a text.
     begin: Vec<u32>,
+    decoding: Decoding,
 }
 
 fn failure(error: tokenizers::Error) -> Failure {
     Failure::new(Kind::Internal, error.to_string())
 }
 
+impl AnyModel {
+    fn append(&self, piece: &str, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Outcome {
+        match self {
+            AnyModel::Own(bpe) => bpe.append(piece, scratch, ids),
+            AnyModel::Crate(model) => {
+                ids.extend(model.tokenize(piece).map_err(failure)?.iter().map(|t| t.id));
+            }
+        }
+        Ok(())
+    }
+
+    fn id_of(&self, token: &str) -> Option<u32> {
+        match self {
+            AnyModel::Own(bpe) => bpe.token_to_id(token),
+            AnyModel::Crate(model) => model.token_to_id(token),
+        }
+    }
+
+    fn spelling(&self, id: u32) -> Option<Cow<'_, str>> {
+        match self {
+            AnyModel::Own(bpe) => bpe.spellings.spelling(id).map(Cow::Borrowed),
+            AnyModel::Crate(model) => model.id_to_token(id).map(Cow::Owned),
+        }
+    }
+
+    fn token_count(&self) -> usize {
+        match self {
+            AnyModel::Own(bpe) => bpe.get_vocab_size(),
+            AnyModel::Crate(model) => model.get_vocab_size(),
+        }
+    }
+
+    /// The token for what is no token: any text may make it.
+    fn unknown(&self) -> Option<u32> {
+        match self {
+            AnyModel::Own(bpe) => bpe.unknown,
+            AnyModel::Crate(ModelWrapper::BPE(bpe)) => bpe.token_to_id(bpe.unk_token.as_deref()?),
+            AnyModel::Crate(_) => None,
+        }
+    }
+}
+
 impl EdgeTokenizer {
-    pub fn new(tokenizer: Tokenizer, decoding: Decoding) -> Result<Self, Failure> {
-        let mut plain = tokenizer.get_added_vocabulary().clone();
+    pub fn new(parts: Parts) -> Result<Self, Failure> {
+        let mut added = AddedVocabulary::new();
+        let normalizer = parts.normalizer.as_ref();
+        match &parts.model {
+            AnyModel::Own(model) => added.add_tokens(parts.added, model, normalizer),
+            AnyModel::Crate(model) => added.add_tokens(parts.added, model, normalizer),
+        }
+        .map_err(failure)?;
+        let mut plain = added.clone();
         plain.set_encode_special_tokens(true);
-        let size = vocabulary_size(&tokenizer);
-        let mut special = vec![false; size as usize];
-        for (id, token) in plain.get_added_tokens_decoder() {
-            special[*id as usize] = token.special;
+        let mut special = vec![false; vocabulary_size(&parts.model, &added) as usize];
+        for (id, token) in added.get_added_tokens_decoder() {
+            special[*id as usize] = token.special && Some(*id) != parts.model.unknown();
         }
-        let mut out = EdgeTokenizer {
-            tokenizer,
+        Ok(EdgeTokenizer {
+            model: parts.model,
+            normalizer: parts.normalizer,
+            pre_tokenizer: parts.pre_tokenizer,
+            added,
             plain,
-            decoding,
             special,
-            vocabulary_size: size,
-            begin: vec![],
-        };
-        out.begin = out.begin_tokens()?;
-        Ok(out)
-    }
-
-    fn from_json(json: &[u8]) -> Result<Self, Failure> {
-        let tokenizer = Tokenizer::from_bytes(json).map_err(|e| Failure::file(e.to_string()))?;
-        let decoder = serde_json::to_value(tokenizer.get_decoder())
-            .map_err(|e| Failure::new(Kind::Internal, e.to_string()))?;
-        let decoding = Decoding::from_json(&decoder)?;
-        Self::new(tokenizer, decoding)
-    }
-
-    fn begin_tokens(&self) -> Result<Vec<u32>, Failure> {
-        if self.tokenizer.get_post_processor().is_none() {
-            return Ok(vec![]);
-        }
-        let with = self.tokenizer.encode_fast("a", true).map_err(failure)?;
-        let without = self.tokenizer.encode_fast("a", false).map_err(failure)?;
-        let (with, without) = (with.get_ids(), without.get_ids());
-        let at = with.windows(without.len().max(1)).position(|w| w == without);
-        Ok(with[..at.unwrap_or(0)].to_vec())
+            begin: parts.begin,
+            decoding: parts.decoding,
+        })
     }
 
     fn encode(&self, text: &str, parse_special: bool) -> Result<Vec<u32>, Failure> {
-        let added =
-            if parse_special { self.tokenizer.get_added_vocabulary() } else { &self.plain };
-        let mut pieces = added.extract_and_normalize(self.tokenizer.get_normalizer(), text);
-        if let Some(cut) = self.tokenizer.get_pre_tokenizer() {
+        let added = if parse_special { &self.added } else { &self.plain };
+        let mut pieces = added.extract_and_normalize(self.normalizer.as_ref(), text);
+        if let Some(cut) = &self.pre_tokenizer {
             cut.pre_tokenize(&mut pieces).map_err(failure)?;
         }
-        let model = self.tokenizer.get_model();
-        pieces.tokenize(|piece| model.tokenize(piece.get())).map_err(failure)?;
         let mut ids = Vec::with_capacity(text.len() / 3 + 4);
-        for (_, _, tokens) in pieces.get_splits(OffsetReferential::Original, OffsetType::None) {
-            for token in tokens.as_deref().unwrap_or_default() {
-                if !parse_special && self.is_special(token.id) {
-                    self.append_spelled_out(&token.value, &mut ids)?;
-                } else {
-                    ids.push(token.id);
-                }
+        let mut scratch = Scratch::default();
+        for (piece, _, tokens) in pieces.get_splits(OffsetReferential::Normalized, OffsetType::None)
+        {
+            if let Some(tokens) = tokens {
+                ids.extend(tokens.iter().map(|t| t.id));
+                continue;
+            }
+            let start = ids.len();
+            self.model.append(piece, &mut scratch, &mut ids)?;
+            if !parse_special && ids[start..].iter().any(|id| self.is_special(*id)) {
+                let made = ids.split_off(start);
+                self.append_spelled_out(&made, &mut scratch, &mut ids)?;
             }
         }
         Ok(ids)
     }
 
-    /// A special token that merging itself made out of plain text, character by character.
-    fn append_spelled_out(&self, token: &str, ids: &mut Vec<u32>) -> Result<(), Failure> {
-        let model = self.tokenizer.get_model();
-        for c in token.chars() {
-            let tokens = model.tokenize(c.encode_utf8(&mut [0; 4])).map_err(failure)?;
-            ids.extend(tokens.iter().map(|t| t.id).filter(|id| !self.is_special(*id)));
+    /// Special tokens that merging itself made out of plain text, character by character.
+    fn append_spelled_out(
+        &self,
+        made: &[u32],
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+    ) -> Outcome {
+        for &id in made {
+            if !self.is_special(id) {
+                ids.push(id);
+                continue;
+            }
+            let spelling = self.model.spelling(id).unwrap_or_default().into_owned();
+            let start = ids.len();
+            for c in spelling.chars() {
+                self.model.append(c.encode_utf8(&mut [0; 4]), scratch, ids)?;
+            }
+            let whole = ids.split_off(start);
+            ids.extend(whole.iter().filter(|id| !self.is_special(**id)));
         }
         Ok(())
     }
 
     fn is_special(&self, id: u32) -> bool {
-        self.special.get(id as usize).copied().unwrap_or(false) && !self.is_unknown(id)
-    }
-
-    /// The model's own token for what it has no token for may come from any text.
-    fn is_unknown(&self, id: u32) -> bool {
-        use tokenizers::ModelWrapper::BPE;
-        match self.tokenizer.get_model() {
-            BPE(bpe) => bpe.unk_token.as_deref().and_then(|t| bpe.token_to_id(t)) == Some(id),
-            _ => false,
-        }
+        self.special.get(id as usize).copied().unwrap_or(false)
     }
 
     fn tables(&self) -> (Vec<u8>, Vec<u32>, Vec<u8>) {
-        let added = self.plain.get_added_tokens_decoder();
-        let mut bytes = Vec::with_capacity(self.vocabulary_size as usize * 8);
-        let mut ends = Vec::with_capacity(self.vocabulary_size as usize);
-        let mut flags = Vec::with_capacity(self.vocabulary_size as usize);
-        let model = self.tokenizer.get_model();
-        for id in 0..self.vocabulary_size {
+        let added = self.added.get_added_tokens_decoder();
+        let mut bytes = Vec::with_capacity(self.special.len() * 8);
+        let mut ends = Vec::with_capacity(self.special.len());
+        let mut flags = Vec::with_capacity(self.special.len());
+        for id in 0..self.special.len() as u32 {
             let mut flag = 0;
             if let Some(token) = added.get(&id) {
                 flag = TOKEN_KNOWN | if token.special { TOKEN_SPECIAL } else { TOKEN_ADDED };
                 self.decoding.append(&token.content, true, &mut bytes);
-            } else if let Some(token) = model.id_to_token(id) {
+            } else if let Some(token) = self.model.spelling(id) {
                 flag = TOKEN_KNOWN;
                 self.decoding.append(&token, false, &mut bytes);
             }
@@ -137,17 +191,15 @@ impl EdgeTokenizer {
 }
 
 /// One more than the largest id.
-fn vocabulary_size(tokenizer: &Tokenizer) -> u32 {
-    let model = tokenizer.get_model();
-    let mut missing = model.get_vocab_size() as u32;
-    let limit = missing.saturating_mul(2).saturating_add(ID_SLACK);
+fn vocabulary_size(model: &AnyModel, added: &AddedVocabulary) -> u32 {
+    let mut missing = model.token_count() as u32;
     let mut size = 0;
-    while missing > 0 && size < limit {
-        missing -= u32::from(model.id_to_token(size).is_some());
+    while missing > 0 && size <= MAX_ID {
+        missing -= u32::from(model.spelling(size).is_some());
         size += 1;
     }
-    let added = tokenizer.get_added_vocabulary().get_added_tokens_decoder();
-    added.keys().map(|id| id + 1).max().unwrap_or(0).max(size)
+    let largest = added.get_added_tokens_decoder().keys().map(|id| id + 1).max();
+    largest.unwrap_or(0).max(size)
 }
 
 /// # Safety
@@ -160,7 +212,7 @@ pub unsafe extern "C" fn edge_tokenizer_from_json(
 ) -> i32 {
     unsafe {
         guarded(error, || {
-            let made = EdgeTokenizer::from_json(json.bytes())?;
+            let made = tokenizer_json::read(json.bytes())?;
             out.write(Box::into_raw(Box::new(made)));
             Ok(())
         })
@@ -224,10 +276,12 @@ pub unsafe extern "C" fn edge_tokenizer_id_of(
     unsafe {
         guarded(error, || {
             let token = token.text("the token")?;
-            match (*tokenizer).tokenizer.token_to_id(token) {
-                Some(found) => id.write(found),
-                None => return Err(Failure::new(Kind::NotFound, "no such token")),
-            }
+            let tokenizer = &*tokenizer;
+            let added = tokenizer.added.get_vocab().get(token).copied();
+            let Some(found) = added.or_else(|| tokenizer.model.id_of(token)) else {
+                return Err(Failure::new(Kind::NotFound, "no such token"));
+            };
+            id.write(found);
             Ok(())
         })
     }

@@ -1,13 +1,12 @@
 //! A tokenizer out of the vocabulary that a GGUF file carries.
 
 use crate::abi::{values, EdgeSlice, Failure, Kind};
+use crate::bpe::{Bpe, Merges, Spellings};
 use crate::pre_tokenizer::recipe_of;
 use crate::token_bytes::Decoding;
-use crate::tokenizer::EdgeTokenizer;
-use ahash::AHashMap;
-use tokenizers::models::bpe::BPE;
+use crate::tokenizer::{AnyModel, EdgeTokenizer, Parts};
 use tokenizers::normalizers::{Prepend, Replace, Sequence};
-use tokenizers::{AddedToken, NormalizerWrapper, Tokenizer};
+use tokenizers::{AddedToken, NormalizerWrapper};
 
 /// Borrowed for the call; edge.h describes the members.
 #[repr(C)]
@@ -34,11 +33,8 @@ const TYPE_USER_DEFINED: u8 = 4;
 
 const SPACE_MARK: &str = "\u{2581}";
 
-type Merges = Vec<(String, String)>;
-
 struct Vocabulary<'a> {
-    tokens: Vec<&'a str>,
-    ids: AHashMap<&'a str, u32>,
+    spellings: Spellings,
     types: &'a [u8],
     scores: &'a [f32],
 }
@@ -47,19 +43,21 @@ struct Vocabulary<'a> {
 /// Every pointer of `raw` is valid for its count.
 pub unsafe fn build(raw: &EdgeVocabulary) -> Result<EdgeTokenizer, Failure> {
     let vocabulary = unsafe { Vocabulary::read(raw)? };
-    let merge_lines = unsafe { values(raw.merges, raw.merge_count) };
+    let lines = unsafe { values(raw.merges, raw.merge_count) };
+    let prefix = raw.add_space_prefix != 0;
     match raw.model {
         MODEL_BYTE_LEVEL => {
             let name = unsafe { raw.pre_tokenizer.text("tokenizer.ggml.pre")? };
-            vocabulary.byte_level(name, unsafe { vocabulary.read_merges(merge_lines)? })
+            let merges = unsafe { vocabulary.read_merges(lines)? };
+            vocabulary.byte_level(name, merges)
         }
         MODEL_SENTENCE_PIECE => {
             let merges = vocabulary.merges_by_score();
-            vocabulary.space_marked(merges, raw.add_space_prefix != 0)
+            vocabulary.space_marked(merges, prefix)
         }
         MODEL_SPACE_MARKED => {
-            let merges = unsafe { vocabulary.read_merges(merge_lines)? };
-            vocabulary.space_marked(merges, raw.add_space_prefix != 0)
+            let merges = unsafe { vocabulary.read_merges(lines)? };
+            vocabulary.space_marked(merges, prefix)
         }
         other => Err(Failure::argument(format!("no such kind of vocabulary: {other}"))),
     }
@@ -68,133 +66,126 @@ pub unsafe fn build(raw: &EdgeVocabulary) -> Result<EdgeTokenizer, Failure> {
 impl<'a> Vocabulary<'a> {
     unsafe fn read(raw: &EdgeVocabulary) -> Result<Self, Failure> {
         let slices: &'a [EdgeSlice] = unsafe { values(raw.tokens, raw.token_count) };
-        let mut tokens = Vec::with_capacity(slices.len());
-        let mut ids = AHashMap::with_capacity(slices.len());
+        let mut spellings = Spellings::with_capacity(slices.len());
         for (id, slice) in slices.iter().enumerate() {
-            let Ok(token) = std::str::from_utf8(unsafe { slice.bytes() }) else {
-                let what = format!("tokenizer.ggml.tokens[{id}] is not valid UTF-8");
-                return Err(Failure::file(what));
-            };
-            if let Some(first) = ids.insert(token, id as u32) {
-                let what = format!("tokenizer.ggml.tokens[{id}] repeats tokens[{first}] {token:?}");
-                return Err(Failure::file(what));
+            let bad = |why: String| Failure::file(format!("tokenizer.ggml.tokens[{id}] {why}"));
+            let token = std::str::from_utf8(unsafe { slice.bytes() })
+                .map_err(|_| bad("is not valid UTF-8".into()))?;
+            if !spellings.insert(token, id as u32) {
+                let first = spellings.find(token).unwrap_or_default();
+                return Err(bad(format!("{token:?} repeats tokenizer.ggml.tokens[{first}]")));
             }
-            tokens.push(token);
         }
         let scores = match raw.scores.is_null() {
             true => &[],
             false => unsafe { values(raw.scores, raw.token_count) },
         };
-        Ok(Vocabulary { tokens, ids, types: unsafe { values(raw.types, raw.token_count) }, scores })
+        Ok(Vocabulary { spellings, types: unsafe { values(raw.types, raw.token_count) }, scores })
     }
 
     unsafe fn read_merges(&self, lines: &[EdgeSlice]) -> Result<Merges, Failure> {
-        let mut merges = Vec::with_capacity(lines.len());
+        let mut merges = Merges::with_capacity(lines.len());
         let mut joined = String::new();
-        for (i, line) in lines.iter().enumerate() {
-            let bad = |why: &str| Failure::file(format!("tokenizer.ggml.merges[{i}] {why}"));
+        for (rank, line) in lines.iter().enumerate() {
+            let bad = |why: String| Failure::file(format!("tokenizer.ggml.merges[{rank}] {why}"));
             let line = std::str::from_utf8(unsafe { line.bytes() })
-                .map_err(|_| bad("is not valid UTF-8"))?;
+                .map_err(|_| bad("is not valid UTF-8".into()))?;
             // A token may start with a space, so the one that divides is looked for after it.
             let start = line.chars().next().map_or(0, char::len_utf8);
-            let cut = start + line[start..].find(' ').ok_or_else(|| bad("names no two tokens"))?;
+            let cut = line[start..].find(' ').map(|at| start + at);
+            let cut = cut.ok_or_else(|| bad("names no two tokens".into()))?;
             let (left, right) = (&line[..cut], &line[cut + 1..]);
             joined.clear();
             joined.push_str(left);
             joined.push_str(right);
-            for token in [left, right, joined.as_str()] {
-                if !self.ids.contains_key(token) {
-                    return Err(bad(&format!("names {token:?}, which is no token")));
-                }
-            }
-            merges.push((left.to_owned(), right.to_owned()));
+            let id = |token: &str| {
+                let what = || bad(format!("names {token:?}, which is no token"));
+                self.spellings.find(token).ok_or_else(what)
+            };
+            merges.insert(id(left)?, id(right)?, rank as u32, id(&joined)?);
         }
         Ok(merges)
     }
 
-    /// Every way to make a normal token out of two tokens, best score first: SentencePiece joins
-    /// whatever makes the token of the best score.
+    /// Every way to make a normal token out of two, best score first: SentencePiece joins whatever
+    /// makes the token of the best score. Ways to one token are in the order of their tokens.
     fn merges_by_score(&self) -> Merges {
-        let usable = |id: u32| self.types[id as usize] == TYPE_NORMAL;
-        let mut found = Vec::new();
-        for (id, token) in self.tokens.iter().enumerate() {
-            if !usable(id as u32) {
-                continue;
-            }
-            let first = found.len();
+        let usable = |id: &u32| self.types[*id as usize] == TYPE_NORMAL;
+        let mut order: Vec<u32> = (0..self.spellings.len() as u32).filter(usable).collect();
+        let score = |id: u32| self.scores.get(id as usize).copied().unwrap_or(0.0);
+        order.sort_by(|a, b| score(*b).total_cmp(&score(*a)));
+        let mut merges = Merges::with_capacity(order.len() * 4);
+        let mut rank = 0;
+        let mut ways = Vec::new();
+        for id in order {
+            let token = self.spellings.spelling(id).unwrap_or_default();
+            ways.clear();
             for (cut, _) in token.char_indices().skip(1) {
                 let (left, right) = token.split_at(cut);
-                if let (Some(&l), Some(&r)) = (self.ids.get(left), self.ids.get(right)) {
-                    if usable(l) && usable(r) {
-                        found.push((id as u32, l, r));
-                    }
-                }
+                let left = self.spellings.find(left).filter(usable);
+                let right = left.and_then(|_| self.spellings.find(right).filter(usable));
+                ways.extend(left.zip(right));
             }
-            found[first..].sort_by_key(|&(_, l, r)| (l, r));
+            ways.sort_unstable();
+            for (left, right) in &ways {
+                merges.insert(*left, *right, rank, id);
+                rank += 1;
+            }
         }
-        let score = |id: u32| self.scores.get(id as usize).copied().unwrap_or(0.0);
-        found.sort_by(|a, b| score(b.0).total_cmp(&score(a.0)));
-        let text = |id: u32| self.tokens[id as usize].to_owned();
-        found.into_iter().map(|(_, l, r)| (text(l), text(r))).collect()
-    }
-
-    fn owned_ids(&self) -> AHashMap<String, u32> {
-        let mut out = AHashMap::with_capacity(self.tokens.len());
-        out.extend(self.tokens.iter().enumerate().map(|(id, t)| ((*t).to_owned(), id as u32)));
-        out
-    }
-
-    fn unknown(&self) -> Option<String> {
-        let id = self.types.iter().position(|t| *t == TYPE_UNKNOWN)?;
-        Some(self.tokens[id].to_owned())
+        merges
     }
 
     fn added(&self) -> Vec<AddedToken> {
         let mut out = Vec::new();
-        for (token, kind) in self.tokens.iter().zip(self.types) {
+        for (id, kind) in self.types.iter().enumerate() {
             let special = matches!(*kind, TYPE_CONTROL | TYPE_UNKNOWN);
             if special || *kind == TYPE_USER_DEFINED {
-                out.push(AddedToken::from(*token, special).normalized(false));
+                let token = self.spellings.spelling(id as u32).unwrap_or_default();
+                out.push(AddedToken::from(token, special).normalized(false));
             }
         }
         out
     }
 
-    fn byte_level(&self, pre_tokenizer: &str, merges: Merges) -> Result<EdgeTokenizer, Failure> {
+    fn byte_level(self, pre_tokenizer: &str, merges: Merges) -> Result<EdgeTokenizer, Failure> {
         let recipe = recipe_of(pre_tokenizer).ok_or_else(|| {
             let what = format!("tokenizer.ggml.pre names {pre_tokenizer:?}, which is not known");
             Failure::new(Kind::Unsupported, what)
         })?;
-        let model = BPE::builder()
-            .vocab_and_merges(self.owned_ids(), merges)
-            .ignore_merges(recipe.ignore_merges)
-            .build()
-            .map_err(internal)?;
-        let mut tokenizer = Tokenizer::new(model);
-        tokenizer.with_normalizer(recipe.normalizer()).map_err(internal)?;
-        tokenizer.with_pre_tokenizer(Some(recipe.pre_tokenizer().map_err(internal)?));
-        tokenizer.add_tokens(self.added()).map_err(internal)?;
-        EdgeTokenizer::new(tokenizer, Decoding::byte_level())
+        let added = self.added();
+        let mut bpe = Bpe::new(self.spellings, merges);
+        bpe.ignore_merges = recipe.ignore_merges;
+        EdgeTokenizer::new(Parts {
+            model: AnyModel::Own(bpe),
+            normalizer: recipe.normalizer(),
+            pre_tokenizer: Some(recipe.pre_tokenizer().map_err(internal)?),
+            added,
+            begin: vec![],
+            decoding: Decoding::byte_level(),
+        })
     }
 
-    fn space_marked(&self, merges: Merges, prefix: bool) -> Result<EdgeTokenizer, Failure> {
-        let mut builder = BPE::builder()
-            .vocab_and_merges(self.owned_ids(), merges)
-            .fuse_unk(true)
-            .byte_fallback(true);
-        if let Some(unknown) = self.unknown() {
-            builder = builder.unk_token(unknown);
-        }
+    fn space_marked(self, merges: Merges, prefix: bool) -> Result<EdgeTokenizer, Failure> {
+        let added = self.added();
+        let unknown = self.types.iter().position(|t| *t == TYPE_UNKNOWN);
+        let mut bpe = Bpe::new(self.spellings, merges);
+        bpe.unknown = unknown.map(|id| id as u32);
+        bpe.fuse_unknown = true;
+        bpe.fall_back_to_bytes();
         let mut steps = Vec::new();
         if prefix {
             steps.push(NormalizerWrapper::Prepend(Prepend::new(SPACE_MARK.into())));
         }
         let spaces = Replace::new(" ".to_owned(), SPACE_MARK).map_err(internal)?;
         steps.push(NormalizerWrapper::Replace(spaces));
-        let mut tokenizer = Tokenizer::new(builder.build().map_err(internal)?);
-        tokenizer.with_normalizer(Some(Sequence::new(steps))).map_err(internal)?;
-        tokenizer.add_tokens(self.added()).map_err(internal)?;
-        EdgeTokenizer::new(tokenizer, Decoding::sentence_piece(u32::from(prefix)))
+        EdgeTokenizer::new(Parts {
+            model: AnyModel::Own(bpe),
+            normalizer: Some(NormalizerWrapper::Sequence(Sequence::new(steps))),
+            pre_tokenizer: None,
+            added,
+            begin: vec![],
+            decoding: Decoding::sentence_piece(u32::from(prefix)),
+        })
     }
 }
 
