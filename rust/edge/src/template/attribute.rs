@@ -9,15 +9,65 @@ use super::text::repr;
 use super::value::{Dict, Method, Number, Range, Value};
 
 const TEXT_METHODS: &[&str] = &[
-    "capitalize", "casefold", "center", "count", "encode", "endswith", "expandtabs", "find",
-    "format", "format_map", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
-    "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join",
-    "ljust", "lower", "lstrip", "maketrans", "partition", "removeprefix", "removesuffix", "replace",
-    "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines",
-    "startswith", "strip", "swapcase", "title", "translate", "upper", "zfill",
+    "capitalize",
+    "casefold",
+    "center",
+    "count",
+    "encode",
+    "endswith",
+    "expandtabs",
+    "find",
+    "format",
+    "format_map",
+    "index",
+    "isalnum",
+    "isalpha",
+    "isascii",
+    "isdecimal",
+    "isdigit",
+    "isidentifier",
+    "islower",
+    "isnumeric",
+    "isprintable",
+    "isspace",
+    "istitle",
+    "isupper",
+    "join",
+    "ljust",
+    "lower",
+    "lstrip",
+    "maketrans",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rfind",
+    "rindex",
+    "rjust",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "split",
+    "splitlines",
+    "startswith",
+    "strip",
+    "swapcase",
+    "title",
+    "translate",
+    "upper",
+    "zfill",
 ];
 const DICT_METHODS: &[&str] = &[
-    "clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update",
+    "clear",
+    "copy",
+    "fromkeys",
+    "get",
+    "items",
+    "keys",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
     "values",
 ];
 const DICT_CHANGES: &[&str] = &["clear", "pop", "popitem", "setdefault", "update"];
@@ -29,10 +79,30 @@ const LIST_CHANGES: &[&str] =
     &["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"];
 /// Attributes that every Python object has and the sandbox hides.
 const HIDDEN: &[&str] = &[
-    "__class__", "__delattr__", "__dict__", "__dir__", "__doc__", "__eq__", "__format__", "__ge__",
-    "__getattribute__", "__gt__", "__hash__", "__init__", "__init_subclass__", "__le__", "__lt__",
-    "__ne__", "__new__", "__reduce__", "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__",
-    "__str__", "__subclasshook__",
+    "__class__",
+    "__delattr__",
+    "__dict__",
+    "__dir__",
+    "__doc__",
+    "__eq__",
+    "__format__",
+    "__ge__",
+    "__getattribute__",
+    "__gt__",
+    "__hash__",
+    "__init__",
+    "__init_subclass__",
+    "__le__",
+    "__lt__",
+    "__ne__",
+    "__new__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__repr__",
+    "__setattr__",
+    "__sizeof__",
+    "__str__",
+    "__subclasshook__",
 ];
 
 /// What Python's getattr finds.
@@ -43,7 +113,10 @@ enum Found {
 }
 
 fn method(receiver: &Value, name: &str) -> Found {
-    Found::Value(Value::Method(Rc::new(Method { receiver: receiver.clone(), name: Arc::from(name) })))
+    Found::Value(Value::Method(Rc::new(Method {
+        receiver: receiver.clone(),
+        name: Arc::from(name),
+    })))
 }
 
 fn find(value: &Value, name: &str) -> Outcome<Found> {
@@ -61,8 +134,12 @@ fn find(value: &Value, name: &str) -> Outcome<Found> {
         Value::Dict(_) if DICT_METHODS.contains(&name) => method(value, name),
         Value::List(_) if LIST_CHANGES.contains(&name) => Found::Hidden,
         Value::List(_) if LIST_METHODS.contains(&name) => method(value, name),
-        Value::Tuple(items) if items.group && name == "grouper" => Found::Value(items.items[0].clone()),
-        Value::Tuple(items) if items.group && name == "list" => Found::Value(items.items[1].clone()),
+        Value::Tuple(items) if items.group && name == "grouper" => {
+            Found::Value(items.items[0].clone())
+        }
+        Value::Tuple(items) if items.group && name == "list" => {
+            Found::Value(items.items[1].clone())
+        }
         Value::Tuple(_) if matches!(name, "count" | "index") => method(value, name),
         Value::Range(range) => match name {
             "start" => Found::Value(Value::Int(range.start)),
@@ -124,7 +201,10 @@ fn loop_attribute(value: &Value, name: &str) -> Found {
             None => Value::undefined("there is no previous item"),
         }),
         "nextitem" => Found::Value(
-            items.get(index0 + 1).cloned().unwrap_or_else(|| Value::undefined("there is no next item")),
+            items
+                .get(index0 + 1)
+                .cloned()
+                .unwrap_or_else(|| Value::undefined("there is no next item")),
         ),
         "cycle" | "changed" => method(value, name),
         _ => Found::Nothing,
@@ -232,7 +312,9 @@ fn slice_range(length: usize, parts: &[Value; 3]) -> Outcome<Range> {
     let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
     let bound = |value: Option<i128>, default: i128| match value {
         None => default,
-        Some(index) => (if index < 0 { index.saturating_add(length) } else { index }).clamp(low, high),
+        Some(index) => {
+            (if index < 0 { index.saturating_add(length) } else { index }).clamp(low, high)
+        }
     };
     let (first, last) = if step > 0 { (low, high) } else { (high, low) };
     let start = bound(number(&parts[0])?, first);
@@ -315,7 +397,8 @@ pub fn build_dict(arguments: &super::call::Arguments) -> Outcome<Dict> {
             _ => {
                 for pair in source.iterate()? {
                     let mut pair = pair.iterate()?;
-                    let (Some(value), Some(key), None) = (pair.pop(), pair.pop(), pair.pop()) else {
+                    let (Some(value), Some(key), None) = (pair.pop(), pair.pop(), pair.pop())
+                    else {
                         return Err(runtime("dictionary update sequence element needs length 2"));
                     };
                     key.check_key()?;

@@ -121,12 +121,17 @@ fn truncate(value: &Value, arguments: &Arguments) -> Outcome<Value> {
         return Err(runtime(format!("expected length >= {end_length}, got {length}")));
     }
     match value.length() {
-        None => return Err(type_error(format!("object of type '{}' has no len()", value.type_name()))),
+        None => {
+            return Err(type_error(format!("object of type '{}' has no len()", value.type_name())))
+        }
         Some(found) if (found as i128) <= length + leeway => return Ok(value.clone()),
         Some(_) => {}
     }
     let Value::Str(text) = value else {
-        return Err(type_error(format!("'{}' object has no attribute 'rsplit'", value.type_name())));
+        return Err(type_error(format!(
+            "'{}' object has no attribute 'rsplit'",
+            value.type_name()
+        )));
     };
     let kept: String = text.text.chars().take((length - end_length) as usize).collect();
     let kept = match kept.rsplit_once(' ') {

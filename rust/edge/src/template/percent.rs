@@ -170,10 +170,7 @@ fn convert(spec: &Spec, letter: char, value: &Value, markup: bool) -> Outcome<St
                 _ => value.number(),
             };
             let Some(number) = number else {
-                return Err(type_error(format!(
-                    "must be real number, not {}",
-                    value.type_name()
-                )));
+                return Err(type_error(format!("must be real number, not {}", value.type_name())));
             };
             let precision = spec.precision.unwrap_or(6);
             let text = float_format(number.float(), letter, precision, spec.alternate)?;
