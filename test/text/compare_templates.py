@@ -32,7 +32,7 @@ def fetch(cache):
         return folder
     cache.mkdir(parents=True, exist_ok=True)
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    subprocess.run([*pip, "--no-binary", ":all:", SDIST], cwd=cache, check=True)
+    subprocess.run([*pip, SDIST], cwd=cache, check=True)
     found = {}
     with tarfile.open(next(cache.glob("llama_cpp_python*.tar.gz"))) as archive:
         for member in archive:
