@@ -108,8 +108,7 @@ class Chat(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         self.read_until(controller, b"\n> ")  # the answer stopped, the program did not
         process.send_signal(signal.SIGINT)
-        self.read_until(controller, b"Ctrl-C again")
-        self.read_until(controller, b"> ")
+        self.read_until(controller, b"leaves)\r\n> ")
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=30), 130)
         os.close(controller)
