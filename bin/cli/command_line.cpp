@@ -30,6 +30,14 @@ struct Given {
   bool is_print_only = false;
 };
 
+// The help with the default, where there is one.
+std::string help_text(const Option& option) {
+  const std::vector<std::string> values = option.show();
+  const bool is_shown =
+      option.kind != OptionKind::toggle && values.size() == 1 && !values[0].empty();
+  return is_shown ? concat(option.help, " [", values[0], "]") : option.help;
+}
+
 void bind_option(CLI::App& app, const Option& option, std::vector<std::string>& values) {
   const std::string flag = option.is_positional ? option.name : "--" + option.name;
   if (option.kind == OptionKind::toggle) {
@@ -42,7 +50,7 @@ void bind_option(CLI::App& app, const Option& option, std::vector<std::string>& 
         values = results;
         return true;
       },
-      option.help);
+      help_text(option));
   bound->type_name(option.value)->expected(1);
   if (option.is_list) {
     bound->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);

@@ -25,7 +25,7 @@ Result<LogitBias> parse_bias(std::string_view text) {
   return bias;
 }
 
-Status describe_sampling_ranges(const SamplingParameters& parameters) {
+Status check_ranges(const SamplingParameters& parameters) {
   // The vocabulary is not known yet, so every id may be one.
   return sampling::validate(parameters, std::numeric_limits<TokenId>::max());
 }
@@ -37,14 +37,13 @@ double number_of(const Json *config, std::string_view key, double fallback) {
   return value != nullptr && value->as_number(number) ? number : fallback;
 }
 
-bool is_greedy_model(const Json *config) {
+double temperature_of(const Json *config) {
   const Json *value = config == nullptr ? nullptr : config->find("do_sample");
-  return value != nullptr && value->as_bool() != nullptr && !*value->as_bool();
-}
-
-bool is_silent(const Json *config) {
-  return config == nullptr ||
-         (config->find("do_sample") == nullptr && config->find("temperature") == nullptr);
+  const bool *is_sampled = value == nullptr ? nullptr : value->as_bool();
+  if (is_sampled == nullptr) {
+    return number_of(config, "temperature", 0.0);
+  }
+  return *is_sampled ? number_of(config, "temperature", 1.0) : 0.0;
 }
 
 }  // namespace
@@ -65,8 +64,9 @@ void describe_generation(GenerationOptions& options, OptionTable& table) {
   table.text("pre-tokenizer", "NAME", "In place of what a GGUF file names", options.pre_tokenizer);
   table.number("max-tokens", "Length of an answer at most", options.max_tokens,
                Range<std::uint64_t>{1, kContextLimit});
-  table.number("temperature", "Randomness; 0 = always the likeliest token", options.temperature,
-               Range<double>{0, sampling::kTemperatureLimit});
+  table.number("temperature",
+               "Randomness; 0 = always the likeliest token; not set = the model's own, or 0",
+               options.temperature, Range<double>{0, sampling::kTemperatureLimit});
   table.number("top-k", "Choose among the k likeliest tokens, 0 = off", options.top_k,
                Range<std::int64_t>{0});
   table.number("top-p", "Choose among the likeliest tokens that hold this share", options.top_p,
@@ -92,17 +92,14 @@ void describe_generation(GenerationOptions& options, OptionTable& table) {
 
 Status check_generation(const GenerationOptions& options) {
   ZLLM_TRY(const SamplingParameters parameters, sampling_parameters(options, nullptr));
-  return describe_sampling_ranges(parameters);
+  return check_ranges(parameters);
 }
 
 Result<SamplingParameters> sampling_parameters(const GenerationOptions& options,
                                                const Json *config) {
   SamplingParameters parameters;
-  const double temperature = is_greedy_model(config) ? 0.0 : kDefaultTemperature;
-  parameters.temperature = options.temperature.value_or(
-      is_greedy_model(config) ? temperature : number_of(config, "temperature", temperature));
-  const double top_p = is_silent(config) ? kDefaultTopP : 1.0;
-  parameters.top_p = options.top_p.value_or(number_of(config, "top_p", top_p));
+  parameters.temperature = options.temperature.value_or(temperature_of(config));
+  parameters.top_p = options.top_p.value_or(number_of(config, "top_p", 1));
   parameters.top_k =
       options.top_k.value_or(static_cast<std::int64_t>(number_of(config, "top_k", 0)));
   parameters.min_p = options.min_p.value_or(number_of(config, "min_p", 0));

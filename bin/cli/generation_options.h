@@ -16,11 +16,6 @@ namespace zllm::cli {
 
 // Of an answer that states no length; the context may end it earlier.
 constexpr std::uint64_t kDefaultMaxTokens = 1024;
-// Where neither the user nor the model's generation_config.json says anything: near the likeliest
-// answer, but without the loops that small models fall into when greedy.
-constexpr double kDefaultTemperature = 0.2;
-constexpr double kDefaultTopP = 0.9;
-
 // What run and chat both ask of an answer. Sampling values that are not set come from the model.
 struct GenerationOptions {
   commands::ModelOptions model;
@@ -42,8 +37,8 @@ void describe_generation(GenerationOptions& options, OptionTable& table);
 // What is certain before a model is loaded: every option by itself and logit biases as text.
 Status check_generation(const GenerationOptions& options);
 
-// The options over the model's generation_config.json (may be null) over the defaults above. Where
-// generation_config.json says do_sample = false and no temperature is asked for, greedy.
+// The options over the model's generation_config.json (may be null). Where neither sets a
+// temperature the answer is greedy, as in transformers, unless the model asks for do_sample.
 Result<sampling::SamplingParameters> sampling_parameters(const GenerationOptions& options,
                                                          const Json *generation_config);
 
