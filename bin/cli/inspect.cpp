@@ -46,6 +46,7 @@ struct Fit {
   std::optional<runtime::MemoryNeed> need;
   std::optional<runtime::MemoryFit> fit;
   std::string problem;
+  std::vector<std::string> warnings;
 };
 
 struct Report {
@@ -64,15 +65,16 @@ std::uint64_t element_count(const weight::TensorEntry& tensor) {
 
 Fit find_fit(const weight::ModelFiles& files) {
   Fit fit;
-  auto need = registry::memory_need(files, {});
-  if (!need.ok()) {
-    fit.problem = need.error().message;
+  auto needs = registry::model_needs(files, {});
+  if (!needs.ok()) {
+    fit.problem = needs.error().message;
     return fit;
   }
-  fit.need = *need;
+  fit.need = needs->memory;
+  fit.warnings = std::move(needs->warnings);
   const auto limits = memory_limits();
   auto fitted = runtime::fit_memory(
-      *need, {}, limits ? std::optional<std::uint64_t>(limits->available) : std::nullopt);
+      *fit.need, {}, limits ? std::optional<std::uint64_t>(limits->available) : std::nullopt);
   if (fitted.ok()) {
     fit.fit = *fitted;
   } else {
@@ -139,6 +141,9 @@ std::string fit_text(const Fit& fit) {
   } else {
     text += concat("  ", printable(fit.problem), "\n");
   }
+  for (const std::string& warning : fit.warnings) {
+    text += concat("  warning: ", printable(warning), "\n");
+  }
   return text;
 }
 
@@ -176,15 +181,14 @@ Json total_json(const Total& total) {
 }
 
 Json metadata_object(const weight::ModelFiles& files) {
-  Json::Object metadata;
-  if (files.gguf) {
-    for (const auto& [key, value] : files.gguf->items()) {
-      metadata.emplace_back(std::string(key), metadata_json(value));
-    }
-    return Json(std::move(metadata));
+  if (!files.gguf) {
+    return Json(Json::Object{{"config", files.config.value_or(Json())},
+                             {"generation_config", files.generation_config.value_or(Json())}});
   }
-  metadata.emplace_back("config", files.config.value_or(Json()));
-  metadata.emplace_back("generation_config", files.generation_config.value_or(Json()));
+  Json::Object metadata;
+  for (const auto& [key, value] : files.gguf->items()) {
+    metadata.emplace_back(std::string(key), metadata_json(value));
+  }
   return Json(std::move(metadata));
 }
 
@@ -216,6 +220,11 @@ Json fit_json(const Fit& fit) {
   } else {
     object.emplace_back("problem", Json(fit.problem));
   }
+  Json::Array warnings;
+  for (const std::string& warning : fit.warnings) {
+    warnings.push_back(Json(warning));
+  }
+  object.emplace_back("warnings", Json(std::move(warnings)));
   return Json(std::move(object));
 }
 

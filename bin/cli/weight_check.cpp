@@ -25,8 +25,8 @@ BadTensor check(const weight::TensorEntry& tensor) {
         std::span(values).first(bytes / info.block_bytes * info.block_elements);
     encoding::decode(tensor.encoding, rest.first(bytes), elements);
     for (const float value : elements) {
-      found.not_a_number += std::isnan(value) ? 1 : 0;
-      found.infinite += std::isinf(value) ? 1 : 0;
+      found.not_a_number += std::isnan(value) ? 1u : 0u;
+      found.infinite += std::isinf(value) ? 1u : 0u;
     }
     rest = rest.subspan(bytes);
   }

@@ -91,25 +91,26 @@ Result<std::vector<FamilyOnBackend>> capability_matrix() {
   return std::vector<FamilyOnBackend>{std::move(dense)};
 }
 
-Result<runtime::MemoryNeed> memory_need(const weight::ModelFiles& files,
-                                        const runtime::LoadOptions& options) {
+Result<ModelNeeds> model_needs(const weight::ModelFiles& files,
+                               const runtime::LoadOptions& options) {
   ZLLM_TRY(const std::string name, architecture(files));
   const auto known = architecture_names();
   if (std::ranges::find(known, name) == known.end()) {
     return Error{Code::unsupported, concat("architecture ", quote(name), " is not known")};
   }
-  ZLLM_TRY(const weight::DenseDecoderModel model, weight::assemble_dense_decoder(files));
+  ZLLM_TRY(weight::DenseDecoderModel model, weight::assemble_dense_decoder(files));
   const backend::PagedCacheSpec cache{.layers = model.spec.layers,
                                       .kv_heads = model.spec.kv_heads,
                                       .head = model.spec.head,
                                       .type = options.kv_type,
                                       .pages = 0};
-  return runtime::MemoryNeed{
-      .weight_bytes = runtime::dense::weight_bytes(model),
-      .state_bytes_per_row =
-          backend::cpu::PagedCache::page_bytes(cache) / backend::cpu::CpuBackend::kPageTokens,
-      .workspace_bytes = runtime::dense::workspace_bytes(model.spec, options.rows_per_round),
-      .max_positions = model.spec.max_positions};
+  return ModelNeeds{.memory = {.weight_bytes = runtime::dense::weight_bytes(model),
+                               .state_bytes_per_row = backend::cpu::PagedCache::page_bytes(cache) /
+                                                      backend::cpu::CpuBackend::kPageTokens,
+                               .workspace_bytes = runtime::dense::workspace_bytes(
+                                   model.spec, options.rows_per_round),
+                               .max_positions = model.spec.max_positions},
+                    .warnings = std::move(model.warnings)};
 }
 
 }  // namespace zllm::registry

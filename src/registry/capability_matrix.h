@@ -34,8 +34,13 @@ struct FamilyOnBackend {
 
 Result<std::vector<FamilyOnBackend>> capability_matrix();
 
+struct ModelNeeds {
+  runtime::MemoryNeed memory;
+  std::vector<std::string> warnings;  // what is odd about the files, a sentence each
+};
+
 // What a model needs on the CPU, known from its header. Unknown architectures are refused.
-Result<runtime::MemoryNeed> memory_need(const weight::ModelFiles& files,
-                                        const runtime::LoadOptions& options);
+Result<ModelNeeds> model_needs(const weight::ModelFiles& files,
+                               const runtime::LoadOptions& options);
 
 }  // namespace zllm::registry

@@ -110,7 +110,7 @@ class Answers(unittest.TestCase):
             with self.subTest(number):
                 process = subprocess.Popen(
                     [ZLLM, "run", "--model", self.model, "--prompt", "hi", "--max-tokens",
-                     "1000000000", "--context", "10000000", "--logit-bias", "2=-inf"],
+                     "1000000000", "--context", "1000000", "--logit-bias", "2=-inf"],
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 process.stdout.read(1)
                 process.send_signal(number)
