@@ -7,7 +7,7 @@
 
 namespace zllm::engine {
 
-Result<Session> Session::create(runtime::AnyModel& model) {
+Result<Session> Session::create(runtime::AnyModel& model, std::uint64_t expected_tokens) {
   ZLLM_TRY(const SequenceId sequence, model.states().create(expected_tokens));
   return Session(model, sequence);
 }

@@ -17,7 +17,9 @@ namespace zllm::engine {
 // when destroyed; the model must outlive it. One thread at a time.
 class Session {
  public:
-  static Result<Session> create(runtime::AnyModel& model);
+  // expected_tokens: what the conversation may come to hold, 0 = the context; no limit
+  // (runtime/sequence_states.h).
+  static Result<Session> create(runtime::AnyModel& model, std::uint64_t expected_tokens = 0);
 
   Session(Session&& other) noexcept;
   Session& operator=(Session&&) = delete;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What Python's apply_chat_template prints for templates and conversations.
 
-Writes {"template": {"conversation": {"text": ...} or {"error": class, "message": ...}}} as JSON.
+Reads requests, one JSON object a line, and writes {"template": [{"text": ...} or
+{"error": class, "message": ...} for every request]} as JSON.
 The environment is the one that transformers 5.17 makes in utils/chat_template_utils.py;
 --transformers renders with that module itself. Needs jinja2; the clock stands still.
 
-    template_vectors.py --conversations C.json --out expected.json TEMPLATE_FILE_OR_FOLDER...
+    template_vectors.py --requests R.jsonl --out expected.json TEMPLATE_FILE_OR_FOLDER...
 """
 
 import argparse
@@ -99,6 +100,8 @@ def render_in_transformers(source, names):
 
 def outcome(render, source, names):
     try:
+        if not names["messages"]:
+            raise ValueError("apply_chat_template refuses an empty conversation")
         text = render(source, names)
         text.encode("utf-8")
         return {"text": text}
@@ -113,21 +116,19 @@ def template_files(places):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--conversations", required=True)
+    parser.add_argument("--requests", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--transformers", action="store_true")
     parser.add_argument("templates", nargs="+")
     options = parser.parse_args()
     render = render_in_transformers if options.transformers else render_here
-    conversations = json.loads(pathlib.Path(options.conversations).read_text("utf-8"))
+    lines = pathlib.Path(options.requests).read_text("utf-8").rstrip("\n").split("\n")
+    requests = [json.loads(line) for line in lines]
     expected = {}
     for file in template_files(options.templates):
         source = file.read_text("utf-8")
-        expected[file.stem] = {
-            conversation["name"]: outcome(render, source, names_of(conversation["request"]))
-            for conversation in conversations
-        }
-    text = json.dumps(expected, ensure_ascii=False, indent=1)
+        expected[file.stem] = [outcome(render, source, names_of(request)) for request in requests]
+    text = json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
     pathlib.Path(options.out).write_text(text + "\n", "utf-8")
 
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
@@ -24,13 +27,14 @@ class Buffer {
     const auto bytes = checked_multiply(count, sizeof(T));
     // Whole vectors, so that a kernel may read the last one in full.
     const auto padded = bytes ? checked_add(*bytes, kAlignment - 1) : std::nullopt;
-    void *memory = padded ? ::operator new(*padded / kAlignment * kAlignment + kAlignment,
-                                           std::align_val_t(kAlignment), std::nothrow)
-                          : nullptr;
+    const std::size_t size = padded ? *padded / kAlignment * kAlignment + kAlignment : 0;
+    void *memory =
+        padded ? ::operator new(size, std::align_val_t(kAlignment), std::nothrow) : nullptr;
     if (memory == nullptr) {
       return Error{Code::resource_exhausted,
                    concat("no memory for ", count, " values of ", sizeof(T), " bytes")};
     }
+    ask_for_large_pages(memory, size);
     Buffer buffer;
     buffer.memory_.reset(static_cast<T *>(memory));
     buffer.count_ = count;
@@ -53,6 +57,19 @@ class Buffer {
 
  private:
   static constexpr std::size_t kAlignment = 64;
+
+  // A weight is read from end to end for every token; with small pages the processor spends much of
+  // that on finding them.
+  static void ask_for_large_pages(void *memory, std::size_t size) {
+    constexpr std::size_t kLargePage = std::size_t{2} << 20;
+    const auto address = reinterpret_cast<std::uintptr_t>(memory);
+    const std::uintptr_t first = (address + kLargePage - 1) / kLargePage * kLargePage;
+    const std::uintptr_t last = (address + size) / kLargePage * kLargePage;
+    if (first < last) {
+      madvise(reinterpret_cast<void *>(first), last - first, MADV_HUGEPAGE);
+    }
+  }
+
   struct Release {
     void operator()(T *memory) const { ::operator delete(memory, std::align_val_t(kAlignment)); }
   };

@@ -8,8 +8,11 @@ namespace {
 
 using kernel::cpu::ActivationBlock;
 
-// Matrix rows that one piece of work covers at least: a panel of the packed form.
-constexpr std::size_t kRowsAPiece = 16;
+// Matrix rows of one piece of work: two panels of the packed form, which share what a product
+// reads.
+constexpr std::size_t kPanelRows = 16;
+constexpr std::size_t kPanelsAPiece = 2;
+constexpr std::size_t kRowsAPiece = kPanelsAPiece * kPanelRows;
 // Pieces a thread takes one by one: enough that a thread which is held up leaves work to others.
 constexpr std::size_t kTurnsAThread = 4;
 // Quantising fewer values than this is cheaper than waking other threads for it.
@@ -87,9 +90,10 @@ void CpuBackend::multiply(const Tensor& in, const Job& job, LinearOutput output,
       .bias = job.bias != nullptr ? job.bias->values() : nullptr,
       .accumulate = output == LinearOutput::accumulate};
   if (weight.form() == Weight::Form::packed) {
+    const std::uint64_t panels = kernel::cpu::panel_count(weight.rows());
     state_->linear->multiply_packed({.matrix = weight.panels(),
-                                     .first_panel = begin,
-                                     .end_panel = end,
+                                     .first_panel = begin * kPanelsAPiece,
+                                     .end_panel = std::min(end * kPanelsAPiece, panels),
                                      .activations = state_->activations.data(),
                                      .activation_rows = in.rows(),
                                      .output = destination});

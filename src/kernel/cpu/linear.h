@@ -18,7 +18,8 @@ struct ProductOutput {
 };
 
 // Quantised activations times the transposed matrix, for panels [first_panel, end_panel).
-// A value has the same bits however its rows and panels are cut into calls.
+// A value has the same bits however its rows and panels are cut into calls: each sums its columns
+// in ascending order in one lane. The encoding must be packable().
 struct PackedProduct {
   PackedMatrix matrix;
   std::uint64_t first_panel;

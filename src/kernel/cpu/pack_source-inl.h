@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <zllm/encoding/iq4_nl.h>
 #include <zllm/encoding/iq4_xs.h>
@@ -52,7 +53,20 @@ inline std::uint32_t run_pairs(const std::uint8_t *qs, unsigned s, unsigned g) {
   return (word(qs + s / 4 * 32 + g * 4) >> (s % 4 * 2)) & kPairs;
 }
 
-using namespace encoding;  // NOLINT: this header is the encoding formats' reader and nothing else
+using encoding::Encoding;
+using encoding::Iq4NlBlock;
+using encoding::Iq4XsBlock;
+using encoding::Mxfp4Block;
+using encoding::Q2KBlock;
+using encoding::Q3KBlock;
+using encoding::Q40Block;
+using encoding::Q41Block;
+using encoding::Q4KBlock;
+using encoding::Q50Block;
+using encoding::Q51Block;
+using encoding::Q5KBlock;
+using encoding::Q6KBlock;
+using encoding::Q80Block;
 
 inline std::uint32_t codes(const Q40Block& block, unsigned, unsigned g) {
   return split_nibbles(block.qs, g);
@@ -132,11 +146,11 @@ inline SubScale sub_scale(const Q3KBlock& block, unsigned i) {
   return {static_cast<std::uint8_t>((low | high << 4) - 32U), 0};
 }
 inline SubScale sub_scale(const Q4KBlock& block, unsigned i) {
-  const ScaleAndMin packed = unpack_scale_and_min(block.scales, i);
+  const encoding::ScaleAndMin packed = encoding::unpack_scale_and_min(block.scales, i);
   return {packed.scale, packed.min};
 }
 inline SubScale sub_scale(const Q5KBlock& block, unsigned i) {
-  const ScaleAndMin packed = unpack_scale_and_min(block.scales, i);
+  const encoding::ScaleAndMin packed = encoding::unpack_scale_and_min(block.scales, i);
   return {packed.scale, packed.min};
 }
 inline SubScale sub_scale(const Q6KBlock& block, unsigned i) {

@@ -110,55 +110,26 @@ inline constexpr PanelLayout kIq4Xs = {.encoding = Encoding::iq4_xs,
                                        .table = CodeTable::iq4};
 }  // namespace layout
 
-// Calls visit.operator()<layout>() with the layout of an encoding; false when it is not packed.
-// A macro-free switch that every instruction set repeats with its own visitor type.
+template <PanelLayout kLayout, class Visitor>
+[[gnu::always_inline]] inline bool visit_if(encoding::Encoding encoding, const Visitor& visitor) {
+  if (encoding != kLayout.encoding) {
+    return false;
+  }
+  visitor.template operator()<kLayout>();
+  return true;
+}
+
+// Calls visitor.operator()<layout>() with the layout of an encoding; false when it is not packed.
 template <class Visitor>
 [[gnu::always_inline]] inline bool visit_layout(encoding::Encoding encoding,
                                                 const Visitor& visitor) {
-  using encoding::Encoding;
-  switch (encoding) {
-    case Encoding::q4_0:
-      visitor.template operator()<layout::kQ40>();
-      return true;
-    case Encoding::q4_1:
-      visitor.template operator()<layout::kQ41>();
-      return true;
-    case Encoding::q5_0:
-      visitor.template operator()<layout::kQ50>();
-      return true;
-    case Encoding::q5_1:
-      visitor.template operator()<layout::kQ51>();
-      return true;
-    case Encoding::q8_0:
-      visitor.template operator()<layout::kQ80>();
-      return true;
-    case Encoding::iq4_nl:
-      visitor.template operator()<layout::kIq4Nl>();
-      return true;
-    case Encoding::mxfp4:
-      visitor.template operator()<layout::kMxfp4>();
-      return true;
-    case Encoding::q2_k:
-      visitor.template operator()<layout::kQ2K>();
-      return true;
-    case Encoding::q3_k:
-      visitor.template operator()<layout::kQ3K>();
-      return true;
-    case Encoding::q4_k:
-      visitor.template operator()<layout::kQ4K>();
-      return true;
-    case Encoding::q5_k:
-      visitor.template operator()<layout::kQ5K>();
-      return true;
-    case Encoding::q6_k:
-      visitor.template operator()<layout::kQ6K>();
-      return true;
-    case Encoding::iq4_xs:
-      visitor.template operator()<layout::kIq4Xs>();
-      return true;
-    default:
-      return false;
-  }
+  return visit_if<layout::kQ40>(encoding, visitor) || visit_if<layout::kQ41>(encoding, visitor) ||
+         visit_if<layout::kQ50>(encoding, visitor) || visit_if<layout::kQ51>(encoding, visitor) ||
+         visit_if<layout::kQ80>(encoding, visitor) || visit_if<layout::kIq4Nl>(encoding, visitor) ||
+         visit_if<layout::kMxfp4>(encoding, visitor) || visit_if<layout::kQ2K>(encoding, visitor) ||
+         visit_if<layout::kQ3K>(encoding, visitor) || visit_if<layout::kQ4K>(encoding, visitor) ||
+         visit_if<layout::kQ5K>(encoding, visitor) || visit_if<layout::kQ6K>(encoding, visitor) ||
+         visit_if<layout::kIq4Xs>(encoding, visitor);
 }
 
 }  // namespace zllm::kernel::cpu

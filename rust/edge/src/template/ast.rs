@@ -55,7 +55,11 @@ pub enum Expr {
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     Compare(Box<Expr>, Vec<(Comparison, Expr)>),
-    Conditional { test: Box<Expr>, then: Box<Expr>, otherwise: Option<Box<Expr>> },
+    Conditional {
+        test: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Option<Box<Expr>>,
+    },
     Attribute(Box<Expr>, Arc<str>),
     Item(Box<Expr>, Box<Expr>),
     Slice(Box<[Option<Expr>; 3]>),

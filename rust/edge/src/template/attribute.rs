@@ -4,20 +4,70 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::error::{runtime, Error, Outcome};
+use super::error::{runtime, Outcome};
 use super::text::repr;
 use super::value::{Dict, Method, Number, Range, Value};
 
 const TEXT_METHODS: &[&str] = &[
-    "capitalize", "casefold", "center", "count", "encode", "endswith", "expandtabs", "find",
-    "format", "format_map", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
-    "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join",
-    "ljust", "lower", "lstrip", "maketrans", "partition", "removeprefix", "removesuffix", "replace",
-    "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines",
-    "startswith", "strip", "swapcase", "title", "translate", "upper", "zfill",
+    "capitalize",
+    "casefold",
+    "center",
+    "count",
+    "encode",
+    "endswith",
+    "expandtabs",
+    "find",
+    "format",
+    "format_map",
+    "index",
+    "isalnum",
+    "isalpha",
+    "isascii",
+    "isdecimal",
+    "isdigit",
+    "isidentifier",
+    "islower",
+    "isnumeric",
+    "isprintable",
+    "isspace",
+    "istitle",
+    "isupper",
+    "join",
+    "ljust",
+    "lower",
+    "lstrip",
+    "maketrans",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rfind",
+    "rindex",
+    "rjust",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "split",
+    "splitlines",
+    "startswith",
+    "strip",
+    "swapcase",
+    "title",
+    "translate",
+    "upper",
+    "zfill",
 ];
 const DICT_METHODS: &[&str] = &[
-    "clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update",
+    "clear",
+    "copy",
+    "fromkeys",
+    "get",
+    "items",
+    "keys",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
     "values",
 ];
 const DICT_CHANGES: &[&str] = &["clear", "pop", "popitem", "setdefault", "update"];
@@ -29,10 +79,30 @@ const LIST_CHANGES: &[&str] =
     &["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"];
 /// Attributes that every Python object has and the sandbox hides.
 const HIDDEN: &[&str] = &[
-    "__class__", "__delattr__", "__dict__", "__dir__", "__doc__", "__eq__", "__format__", "__ge__",
-    "__getattribute__", "__gt__", "__hash__", "__init__", "__init_subclass__", "__le__", "__lt__",
-    "__ne__", "__new__", "__reduce__", "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__",
-    "__str__", "__subclasshook__",
+    "__class__",
+    "__delattr__",
+    "__dict__",
+    "__dir__",
+    "__doc__",
+    "__eq__",
+    "__format__",
+    "__ge__",
+    "__getattribute__",
+    "__gt__",
+    "__hash__",
+    "__init__",
+    "__init_subclass__",
+    "__le__",
+    "__lt__",
+    "__ne__",
+    "__new__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__repr__",
+    "__setattr__",
+    "__sizeof__",
+    "__str__",
+    "__subclasshook__",
 ];
 
 /// What Python's getattr finds.
@@ -43,12 +113,15 @@ enum Found {
 }
 
 fn method(receiver: &Value, name: &str) -> Found {
-    Found::Value(Value::Method(Rc::new(Method { receiver: receiver.clone(), name: Arc::from(name) })))
+    Found::Value(Value::Method(Rc::new(Method {
+        receiver: receiver.clone(),
+        name: Arc::from(name),
+    })))
 }
 
 fn find(value: &Value, name: &str) -> Outcome<Found> {
     if let Value::Undefined(undefined) = value {
-        if !name.starts_with("__") {
+        if !HIDDEN.contains(&name) {
             return Err(runtime(undefined.message.clone()));
         }
     }
@@ -61,8 +134,12 @@ fn find(value: &Value, name: &str) -> Outcome<Found> {
         Value::Dict(_) if DICT_METHODS.contains(&name) => method(value, name),
         Value::List(_) if LIST_CHANGES.contains(&name) => Found::Hidden,
         Value::List(_) if LIST_METHODS.contains(&name) => method(value, name),
-        Value::Tuple(items) if items.group && name == "grouper" => Found::Value(items.items[0].clone()),
-        Value::Tuple(items) if items.group && name == "list" => Found::Value(items.items[1].clone()),
+        Value::Tuple(items) if items.group && name == "grouper" => {
+            Found::Value(items.items[0].clone())
+        }
+        Value::Tuple(items) if items.group && name == "list" => {
+            Found::Value(items.items[1].clone())
+        }
         Value::Tuple(_) if matches!(name, "count" | "index") => method(value, name),
         Value::Range(range) => match name {
             "start" => Found::Value(Value::Int(range.start)),
@@ -124,7 +201,10 @@ fn loop_attribute(value: &Value, name: &str) -> Found {
             None => Value::undefined("there is no previous item"),
         }),
         "nextitem" => Found::Value(
-            items.get(index0 + 1).cloned().unwrap_or_else(|| Value::undefined("there is no next item")),
+            items
+                .get(index0 + 1)
+                .cloned()
+                .unwrap_or_else(|| Value::undefined("there is no next item")),
         ),
         "cycle" | "changed" => method(value, name),
         _ => Found::Nothing,
@@ -211,7 +291,12 @@ fn wrap(index: i128, length: usize) -> Option<usize> {
 }
 
 /// The positions that `[start:stop:step]` selects.
-pub fn slice_positions(length: usize, parts: &[Value; 3]) -> Result<Vec<usize>, Error> {
+fn slice_positions(length: usize, parts: &[Value; 3]) -> Outcome<Vec<usize>> {
+    let range = slice_range(length, parts)?;
+    Ok((0..range.len()).map(|i| range.at(i) as usize).collect())
+}
+
+fn slice_range(length: usize, parts: &[Value; 3]) -> Outcome<Range> {
     let number = |value: &Value| match value {
         Value::None => Ok(None),
         _ => match value.number() {
@@ -227,29 +312,22 @@ pub fn slice_positions(length: usize, parts: &[Value; 3]) -> Result<Vec<usize>, 
     let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
     let bound = |value: Option<i128>, default: i128| match value {
         None => default,
-        Some(index) => (if index < 0 { index.saturating_add(length) } else { index }).clamp(low, high),
+        Some(index) => {
+            (if index < 0 { index.saturating_add(length) } else { index }).clamp(low, high)
+        }
     };
     let (first, last) = if step > 0 { (low, high) } else { (high, low) };
     let start = bound(number(&parts[0])?, first);
     let stop = bound(number(&parts[1])?, last);
-    let range = Range { start, stop, step: step.clamp(-(1 << 62), 1 << 62) };
-    Ok((0..range.len()).map(|i| range.at(i) as usize).collect())
+    Ok(Range { start, stop, step: step.clamp(-(1 << 62), 1 << 62) })
 }
 
-/// `value[start:stop:step]`.
+/// `value[start:stop:step]`, which jinja2 leaves to Python: nothing is undefined here.
 pub fn slice(value: &Value, parts: &[Value; 3]) -> Outcome<Value> {
-    let length = match value {
-        Value::Undefined(undefined) => return Err(runtime(undefined.message.clone())),
-        Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Range(_) => value.length(),
-        _ => None,
-    };
-    let integral = parts.iter().all(|part| matches!(part, Value::None) || part.integer().is_some());
-    let Some(length) = length.filter(|_| integral) else {
-        return Ok(Value::undefined(format!("{} has no such slice", value.described())));
-    };
-    let positions = slice_positions(length, parts)?;
     match value {
+        Value::Undefined(undefined) => Err(runtime(undefined.message.clone())),
         Value::Str(text) => {
+            let positions = slice_positions(text.text.chars().count(), parts)?;
             let forward = positions.windows(2).all(|pair| pair[1] == pair[0] + 1);
             let sliced = if forward {
                 let skip = positions.first().copied().unwrap_or(0);
@@ -260,12 +338,20 @@ pub fn slice(value: &Value, parts: &[Value; 3]) -> Outcome<Value> {
             };
             Ok(Value::marked(sliced, text.markup))
         }
-        Value::List(items) => Value::list(pick(&items.items, &positions)),
-        Value::Tuple(items) => Value::tuple(pick(&items.items, &positions)),
-        Value::Range(range) => {
-            Value::list(positions.iter().map(|&p| Value::Int(range.at(p))).collect())
+        Value::List(items) => {
+            Value::list(pick(&items.items, &slice_positions(items.items.len(), parts)?))
         }
-        _ => Ok(Value::undefined("no slice")),
+        Value::Tuple(items) => {
+            Value::tuple(pick(&items.items, &slice_positions(items.items.len(), parts)?))
+        }
+        Value::Range(range) => {
+            let picked = slice_range(range.len(), parts)?;
+            let place = |index: i128| range.start + range.step * index;
+            let (start, stop) = (place(picked.start), place(picked.stop));
+            Ok(Value::Range(Range { start, stop, step: range.step * picked.step }))
+        }
+        Value::Dict(_) => Err(runtime("unhashable type: 'slice'")),
+        _ => Err(runtime(format!("'{}' object is not subscriptable", value.type_name()))),
     }
 }
 
@@ -311,7 +397,8 @@ pub fn build_dict(arguments: &super::call::Arguments) -> Outcome<Dict> {
             _ => {
                 for pair in source.iterate()? {
                     let mut pair = pair.iterate()?;
-                    let (Some(value), Some(key), None) = (pair.pop(), pair.pop(), pair.pop()) else {
+                    let (Some(value), Some(key), None) = (pair.pop(), pair.pop(), pair.pop())
+                    else {
                         return Err(runtime("dictionary update sequence element needs length 2"));
                     };
                     key.check_key()?;

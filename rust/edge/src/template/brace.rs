@@ -71,7 +71,11 @@ impl Formatter<'_> {
             }
         };
         let spec = self.format(spec, depth - 1).or_else(|error| {
-            if spec.contains(['{', '}']) { Err(error) } else { Ok(spec.to_string()) }
+            if spec.contains(['{', '}']) {
+                Err(error)
+            } else {
+                Ok(spec.to_string())
+            }
         })?;
         if self.markup && spec.is_empty() {
             return escaped(&value);
@@ -94,9 +98,7 @@ impl Formatter<'_> {
         };
         let mut value = found.cloned().ok_or_else(|| {
             runtime(match position {
-                Some(_) => {
-                    "Replacement index out of range for positional args tuple".to_string()
-                }
+                Some(_) => "Replacement index out of range for positional args tuple".to_string(),
                 None => format!("'{first}'"),
             })
         })?;
@@ -196,7 +198,8 @@ fn parse_spec(text: &str) -> Outcome<Spec> {
     if chars.get(at) == Some(&'.') {
         at += 1;
         let precision = number(&mut at);
-        spec.precision = Some(precision.ok_or_else(|| runtime("Format specifier missing precision"))?);
+        spec.precision =
+            Some(precision.ok_or_else(|| runtime("Format specifier missing precision"))?);
     }
     spec.letter = chars.get(at).copied();
     if chars.len() > at + 1 {

@@ -14,8 +14,18 @@ pub struct Clock {
 }
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 const DAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -111,14 +121,22 @@ impl Clock {
             'w' => self.weekday().to_string(),
             'U' => format!("{:02}", (self.day_of_year() + 7 - self.weekday()) / 7),
             'W' => format!("{:02}", (self.day_of_year() + 7 - (self.weekday() + 6) % 7) / 7),
-            'D' | 'x' => format!("{:02}/{:02}/{:02}", self.month, self.day, self.year.rem_euclid(100)),
+            'D' | 'x' => {
+                format!("{:02}/{:02}/{:02}", self.month, self.day, self.year.rem_euclid(100))
+            }
             'F' => format!("{}-{:02}-{:02}", self.year, self.month, self.day),
             'R' => format!("{:02}:{:02}", self.hour, self.minute),
             'T' | 'X' => format!("{:02}:{:02}:{:02}", self.hour, self.minute, self.second),
             'r' => format!("{twelve:02}:{:02}:{:02} {half}", self.minute, self.second),
             'c' => format!(
                 "{} {} {:2} {:02}:{:02}:{:02} {}",
-                &day[..3], &month[..3], self.day, self.hour, self.minute, self.second, self.year
+                &day[..3],
+                &month[..3],
+                self.day,
+                self.hour,
+                self.minute,
+                self.second,
+                self.year
             ),
             'n' => "\n".to_string(),
             't' => "\t".to_string(),

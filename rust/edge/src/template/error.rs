@@ -10,8 +10,6 @@ pub enum Kind {
     Raised,
     /// An operation that Python refuses too.
     Runtime,
-    /// An attribute access that fails softly in lookups (LookupError, TypeError).
-    Lookup,
     /// A limit of this implementation.
     Limit,
     /// The request is no JSON object of the expected shape.

@@ -20,6 +20,26 @@ use super::value::{Cycler, Dict, Function, Joiner, Range, Text, Value};
 /// jinja2's MAX_RANGE of the sandbox.
 const RANGE_LIMIT: usize = 100_000;
 
+/// Filters that look at the items of a value and not into them.
+const SHALLOW_FILTERS: &[&str] = &[
+    "attr",
+    "batch",
+    "count",
+    "d",
+    "default",
+    "first",
+    "items",
+    "last",
+    "length",
+    "list",
+    "reject",
+    "rejectattr",
+    "reverse",
+    "select",
+    "selectattr",
+    "slice",
+];
+
 pub const GLOBALS: [(&str, Function); 7] = [
     ("range", Function::Range),
     ("dict", Function::Dict),
@@ -65,11 +85,19 @@ impl Renderer {
             Expr::Concat(parts) => self.concat(parts, scope),
             Expr::And(left, right) => {
                 let left = self.evaluate(left, scope)?;
-                if left.truth() { self.evaluate(right, scope) } else { Ok(left) }
+                if left.truth() {
+                    self.evaluate(right, scope)
+                } else {
+                    Ok(left)
+                }
             }
             Expr::Or(left, right) => {
                 let left = self.evaluate(left, scope)?;
-                if left.truth() { Ok(left) } else { self.evaluate(right, scope) }
+                if left.truth() {
+                    Ok(left)
+                } else {
+                    self.evaluate(right, scope)
+                }
             }
             Expr::Compare(first, rest) => self.compare_chain(first, rest, scope),
             Expr::Conditional { test, then, otherwise } => {
@@ -139,11 +167,7 @@ impl Renderer {
         let mut left = self.evaluate(first, scope)?;
         for (operator, right) in rest {
             let right = self.evaluate(right, scope)?;
-            let length = match &right {
-                Value::Str(text) => text.text.len(),
-                _ => right.length().unwrap_or(0),
-            };
-            self.spend(length as u64 / 64)?;
+            self.spend(comparison_cost(*operator, &left, &right))?;
             if !compare(*operator, &left, &right)? {
                 return Ok(Value::Bool(false));
             }
@@ -203,7 +227,14 @@ impl Renderer {
         scope: &Rc<Scope>,
     ) -> Outcome<Value> {
         let arguments = self.arguments(arguments, scope)?;
-        self.spend(operand.length().unwrap_or(0) as u64 / 16)?;
+        let extra = arguments.positional.iter().map(Value::weight).fold(1, u64::saturating_add);
+        let cost = if SHALLOW_FILTERS.contains(&name) {
+            operand.items_or_blocks().saturating_mul(extra)
+        } else {
+            let passes = if name.contains("sort") || name == "groupby" { 16 } else { 2 };
+            operand.weight().saturating_mul(passes).saturating_add(extra)
+        };
+        self.spend(cost)?;
         let result = apply_filter(name, &operand, &arguments)?;
         self.made(result)
     }
@@ -228,7 +259,15 @@ impl Renderer {
         match callee {
             Value::Macro(called) => self.call_macro(called, arguments),
             Value::Method(method) => {
-                self.spend(method.receiver.length().unwrap_or(0) as u64 / 16)?;
+                let arguments_cost =
+                    arguments.positional.iter().map(Value::weight).fold(0, u64::saturating_add);
+                let shallow = matches!(method.receiver, Value::Dict(_) | Value::Loop(_));
+                let receiver_cost = if shallow {
+                    method.receiver.items_or_blocks()
+                } else {
+                    method.receiver.weight()
+                };
+                self.spend(receiver_cost.saturating_add(arguments_cost))?;
                 call_method(&method.receiver, &method.name, &arguments)
             }
             Value::Function(function) => self.call_function(*function, arguments),
@@ -280,6 +319,18 @@ impl Renderer {
                 Ok(Value::Joiner(Rc::new(Joiner { separator, used: Cell::new(false) })))
             }
         }
+    }
+}
+
+/// Steps of one comparison at most.
+fn comparison_cost(operator: Comparison, left: &Value, right: &Value) -> u64 {
+    match (operator, right) {
+        (Comparison::In | Comparison::NotIn, Value::Str(_)) => right.weight(),
+        (Comparison::In | Comparison::NotIn, Value::Dict(_)) => left.weight(),
+        (Comparison::In | Comparison::NotIn, _) => {
+            right.items_or_blocks().saturating_mul(left.weight())
+        }
+        _ => left.weight().min(right.weight()),
     }
 }
 

@@ -43,17 +43,15 @@ pub fn apply_sequence_filter(
         "items" => match value {
             Value::Undefined(_) => Value::generator(Ok(Vec::new()), false),
             Value::Dict(dict) => Value::generator(Ok(pairs(dict)?), false),
-            _ => Value::generator(
-                Err(type_error("Can only get item pairs from a mapping.")),
-                false,
-            ),
+            _ => {
+                Value::generator(Err(type_error("Can only get item pairs from a mapping.")), false)
+            }
         },
         "join" => join(value, arguments)?,
         "map" => map(value, arguments)?,
         "select" | "reject" | "selectattr" | "rejectattr" => select(name, value, arguments)?,
         "sort" => {
-            let bound =
-                arguments.bind("sort", &["reverse", "case_sensitive", "attribute"], 0)?;
+            let bound = arguments.bind("sort", &["reverse", "case_sensitive", "attribute"], 0)?;
             let attribute = bound.value(2);
             let paths = match &attribute {
                 Value::Str(text) => text.text.split(',').map(Value::text).collect(),
@@ -61,16 +59,15 @@ pub fn apply_sequence_filter(
             };
             let sensitive = bound.truth(1, false);
             let key = |item: &Value| {
-                let parts = paths.iter().map(|path| {
-                    Ok(folded(get_path(item, path, None)?, sensitive))
-                });
+                let parts =
+                    paths.iter().map(|path| Ok(folded(get_path(item, path, None)?, sensitive)));
                 Value::list(parts.collect::<Outcome<_>>()?)
             };
             Value::list(sorted(value.iterate()?, key, bound.truth(0, false))?)?
         }
         "dictsort" => dict_sort(value, arguments)?,
         "groupby" => group_by(value, arguments)?,
-        "unique" => unique(value, arguments)?,
+        "unique" => Value::generator(unique(value, arguments), false),
         "min" | "max" => extreme(value, arguments, name == "max")?,
         "sum" => {
             let bound = arguments.bind("sum", &["attribute", "start"], 0)?;
@@ -84,8 +81,8 @@ pub fn apply_sequence_filter(
             }
             total
         }
-        "batch" => batch(value, arguments)?,
-        "slice" => slices(value, arguments)?,
+        "batch" => Value::generator(batch(value, arguments), false),
+        "slice" => Value::generator(slices(value, arguments), false),
         _ => return Ok(None),
     }))
 }
@@ -104,9 +101,7 @@ fn not_reversible(value: &Value) -> super::error::Error {
 
 fn reverse(value: &Value) -> Outcome<Value> {
     match value {
-        Value::Str(text) => {
-            Ok(Value::marked(text.text.chars().rev().collect(), text.markup))
-        }
+        Value::Str(text) => Ok(Value::marked(text.text.chars().rev().collect(), text.markup)),
         Value::Generator(_) => {
             let mut items = value.iterate()?;
             items.reverse();
@@ -143,6 +138,9 @@ fn join(value: &Value, arguments: &Arguments) -> Outcome<Value> {
 }
 
 fn map(value: &Value, arguments: &Arguments) -> Outcome<Value> {
+    if !value.truth() {
+        return Ok(Value::generator(Ok(Vec::new()), false));
+    }
     if let (true, Some((_, path))) = (
         arguments.positional.is_empty(),
         arguments.named.iter().find(|(name, _)| &**name == "attribute"),
@@ -159,15 +157,8 @@ fn map(value: &Value, arguments: &Arguments) -> Outcome<Value> {
         return Ok(Value::generator(mapped, false));
     }
     let Some((filter, rest)) = arguments.positional.split_first() else {
-        return if value.truth() {
-            Ok(Value::generator(Err(runtime("map requires a filter argument")), false))
-        } else {
-            Ok(Value::generator(Ok(Vec::new()), false))
-        };
+        return Ok(Value::generator(Err(runtime("map requires a filter argument")), false));
     };
-    if !value.truth() {
-        return Ok(Value::generator(Ok(Vec::new()), false));
-    }
     let rest = Arguments { positional: rest.to_vec(), named: arguments.named.clone() };
     let filter = to_text(filter)?;
     let mapped = value.iterate().and_then(|items| {
@@ -284,13 +275,14 @@ fn group_by(value: &Value, arguments: &Arguments) -> Outcome<Value> {
     for (_, members) in groups {
         let name = get_path(&members[0], &path, default)?;
         let pair = Value::items(vec![name, Value::list(members)?])?;
-        let group = Items { items: pair.items.clone(), depth: pair.depth, group: true };
+        let items = pair.items.clone();
+        let group = Items { items, depth: pair.depth, weight: pair.weight, group: true };
         made.push(Value::Tuple(Rc::new(group)));
     }
     Value::list(made)
 }
 
-fn unique(value: &Value, arguments: &Arguments) -> Outcome<Value> {
+fn unique(value: &Value, arguments: &Arguments) -> Outcome<Vec<Value>> {
     let bound = arguments.bind("unique", &["case_sensitive", "attribute"], 0)?;
     let sensitive = bound.truth(0, false);
     let mut seen = super::value::Dict::default();
@@ -307,7 +299,7 @@ fn unique(value: &Value, arguments: &Arguments) -> Outcome<Value> {
             kept.push(item);
         }
     }
-    Ok(Value::generator(Ok(kept), false))
+    Ok(kept)
 }
 
 fn extreme(value: &Value, arguments: &Arguments, largest: bool) -> Outcome<Value> {
@@ -337,7 +329,7 @@ fn extreme(value: &Value, arguments: &Arguments, largest: bool) -> Outcome<Value
     })
 }
 
-fn batch(value: &Value, arguments: &Arguments) -> Outcome<Value> {
+fn batch(value: &Value, arguments: &Arguments) -> Outcome<Vec<Value>> {
     let bound = arguments.bind("batch", &["linecount", "fill_with"], 1)?;
     let size = usize::try_from(bound.integer(0, 1)?).unwrap_or(0);
     let mut batches = Vec::new();
@@ -357,11 +349,10 @@ fn batch(value: &Value, arguments: &Arguments) -> Outcome<Value> {
         }
         batches.push(current);
     }
-    let batches = batches.into_iter().map(Value::list).collect::<Outcome<Vec<_>>>();
-    Ok(Value::generator(batches, false))
+    batches.into_iter().map(Value::list).collect()
 }
 
-fn slices(value: &Value, arguments: &Arguments) -> Outcome<Value> {
+fn slices(value: &Value, arguments: &Arguments) -> Outcome<Vec<Value>> {
     let bound = arguments.bind("slice", &["slices", "fill_with"], 1)?;
     let items = value.iterate()?;
     let count = usize::try_from(bound.integer(0, 1)?).unwrap_or(0);
@@ -381,5 +372,5 @@ fn slices(value: &Value, arguments: &Arguments) -> Outcome<Value> {
         }
         made.push(Value::list(part)?);
     }
-    Ok(Value::generator(Ok(made), false))
+    Ok(made)
 }

@@ -113,12 +113,6 @@ fn indent(value: &Value, arguments: &Arguments) -> Outcome<Value> {
 
 fn truncate(value: &Value, arguments: &Arguments) -> Outcome<Value> {
     let bound = arguments.bind("truncate", &["length", "killwords", "end", "leeway"], 0)?;
-    let Value::Str(text) = value else {
-        return match value {
-            Value::Undefined(_) => Ok(value.clone()),
-            _ => Err(type_error(format!("object of type '{}' has no len()", value.type_name()))),
-        };
-    };
     let end = bound.text(2)?.unwrap_or_else(|| Arc::from("..."));
     let length = bound.integer(0, 255)?;
     let leeway = if bound.get_some(3).is_some() { bound.integer(3, 5)? } else { 5 };
@@ -126,9 +120,19 @@ fn truncate(value: &Value, arguments: &Arguments) -> Outcome<Value> {
     if length < end_length || leeway < 0 {
         return Err(runtime(format!("expected length >= {end_length}, got {length}")));
     }
-    if (text.text.chars().count() as i128) <= length + leeway {
-        return Ok(value.clone());
+    match value.length() {
+        None => {
+            return Err(type_error(format!("object of type '{}' has no len()", value.type_name())))
+        }
+        Some(found) if (found as i128) <= length + leeway => return Ok(value.clone()),
+        Some(_) => {}
     }
+    let Value::Str(text) = value else {
+        return Err(type_error(format!(
+            "'{}' object has no attribute 'rsplit'",
+            value.type_name()
+        )));
+    };
     let kept: String = text.text.chars().take((length - end_length) as usize).collect();
     let kept = match kept.rsplit_once(' ') {
         Some((before, _)) if !bound.truth(1, false) => before.to_string(),

@@ -55,8 +55,11 @@ impl Reader<'_> {
             Some(b'"') => Ok(Value::string(self.string()?)),
             Some(b'-' | b'0'..=b'9') => self.number(),
             _ => {
-                let words =
-                    [("null", Value::None), ("true", Value::Bool(true)), ("false", Value::Bool(false))];
+                let words = [
+                    ("null", Value::None),
+                    ("true", Value::Bool(true)),
+                    ("false", Value::Bool(false)),
+                ];
                 for (word, value) in words {
                     if self.text[self.at..].starts_with(word) {
                         self.at += word.len();
@@ -142,7 +145,9 @@ impl Reader<'_> {
         }
         let text = &self.text[begin..at];
         let value = if at == whole_end {
-            text.parse().map(Value::Int).map_err(|_| self.fail("an integer of more than 127 bits"))?
+            text.parse()
+                .map(Value::Int)
+                .map_err(|_| self.fail("an integer of more than 127 bits"))?
         } else {
             text.parse().map(Value::Float).map_err(|_| self.fail("a malformed number"))?
         };

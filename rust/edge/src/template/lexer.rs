@@ -361,7 +361,8 @@ fn float_length(text: &str) -> Option<usize> {
     }
     if matches!(bytes.get(length), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(length + 1), Some(b'+' | b'-')));
-        let exponent = digits_length(&bytes[(length + 1 + sign).min(bytes.len())..], u8::is_ascii_digit);
+        let exponent =
+            digits_length(&bytes[(length + 1 + sign).min(bytes.len())..], u8::is_ascii_digit);
         if exponent > 0 {
             length += 1 + sign + exponent;
         }

@@ -7,6 +7,7 @@ mod attribute;
 mod brace;
 mod call;
 pub mod clock;
+mod dict;
 pub mod error;
 mod evaluate;
 mod filters;

@@ -38,7 +38,12 @@ pub fn general(value: f64, precision: usize, alternate: bool) -> String {
 }
 
 /// A float by a conversion letter of eEfFgG%; infinities and NaN as words.
-pub fn float_format(value: f64, letter: char, precision: usize, alternate: bool) -> Outcome<String> {
+pub fn float_format(
+    value: f64,
+    letter: char,
+    precision: usize,
+    alternate: bool,
+) -> Outcome<String> {
     check_length(precision)?;
     let mut text = if value.is_nan() {
         "nan".to_string()

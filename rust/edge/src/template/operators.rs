@@ -9,7 +9,7 @@ use super::text::{check_length, escaped};
 use super::value::{Dict, Number, Text, Value, ViewKind};
 
 /// Elements of two values that one comparison may look at.
-const COMPARISON_STEPS: usize = 10_000_000;
+const COMPARISON_STEPS: usize = 20_000_000;
 /// Elements of one list.
 pub const LIST_LIMIT: usize = 4 << 20;
 
@@ -89,12 +89,15 @@ fn add(a: &Value, b: &Value) -> Outcome<Value> {
         (Value::List(x), Value::List(y)) | (Value::Tuple(x), Value::Tuple(y)) => {
             check_items(x.items.len() + y.items.len())?;
             let joined = x.items.iter().chain(&y.items).cloned().collect();
-            if matches!(a, Value::List(_)) { Value::list(joined) } else { Value::tuple(joined) }
+            if matches!(a, Value::List(_)) {
+                Value::list(joined)
+            } else {
+                Value::tuple(joined)
+            }
         }
-        (Value::Str(_), _) => Err(type_error(format!(
-            "can only concatenate str (not \"{}\") to str",
-            b.type_name()
-        ))),
+        (Value::Str(_), _) => {
+            Err(type_error(format!("can only concatenate str (not \"{}\") to str", b.type_name())))
+        }
         (Value::List(_), _) => Err(type_error(format!(
             "can only concatenate list (not \"{}\") to list",
             b.type_name()
@@ -166,7 +169,11 @@ fn floor_divide(a: &Value, b: &Value) -> Outcome<Value> {
 
 fn float_modulo(x: f64, y: f64) -> f64 {
     let rest = x % y;
-    if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
+    if rest != 0.0 && (rest < 0.0) != (y < 0.0) {
+        rest + y
+    } else {
+        rest
+    }
 }
 
 fn modulo(a: &Value, b: &Value) -> Outcome<Value> {
@@ -298,7 +305,9 @@ pub fn identical(a: &Value, b: &Value) -> bool {
         (Value::None, Value::None) => true,
         (Value::Bool(x), Value::Bool(y)) => x == y,
         (Value::Int(x), Value::Int(y)) => x == y,
-        (Value::Str(x), Value::Str(y)) => std::sync::Arc::ptr_eq(&x.text, &y.text) || x.text == y.text,
+        (Value::Str(x), Value::Str(y)) => {
+            std::sync::Arc::ptr_eq(&x.text, &y.text) || x.text == y.text
+        }
         (Value::List(x), Value::List(y)) | (Value::Tuple(x), Value::Tuple(y)) => Rc::ptr_eq(x, y),
         (Value::Dict(x), Value::Dict(y)) => Rc::ptr_eq(x, y),
         (Value::Namespace(x), Value::Namespace(y)) => Rc::ptr_eq(x, y),
@@ -368,10 +377,9 @@ pub fn contains(haystack: &Value, needle: &Value) -> Outcome<bool> {
             contains_item(haystack, needle)
         }
         _ if haystack.iterable() => contains_item(haystack, needle),
-        _ => Err(type_error(format!(
-            "argument of type '{}' is not iterable",
-            haystack.type_name()
-        ))),
+        _ => {
+            Err(type_error(format!("argument of type '{}' is not iterable", haystack.type_name())))
+        }
     }
 }
 

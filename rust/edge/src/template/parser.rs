@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::ast::{CallArguments, Expr, ForNode, MacroNode, Statement, StatementKind, Target};
+use super::ast::{Expr, ForNode, MacroNode, Statement, StatementKind, Target};
 use super::error::{error, Error, Kind, Outcome};
 use super::lexer::{tokenize, Lexed, Token};
 
@@ -182,7 +182,9 @@ impl Parser {
                 }
                 _ => {
                     let wanted = ends.join("' or '");
-                    return Err(self.fail(format!("Unexpected end of template, '{wanted}' missing")));
+                    return Err(
+                        self.fail(format!("Unexpected end of template, '{wanted}' missing"))
+                    );
                 }
             }
         }
@@ -454,48 +456,5 @@ impl Parser {
             return Ok(Target::NamespaceAttribute(name, attribute));
         }
         Ok(Target::Name(name))
-    }
-
-    pub fn call_arguments(&mut self) -> Outcome<CallArguments> {
-        let mut arguments = CallArguments::default();
-        let mut first = true;
-        self.expect_operator("(")?;
-        while !self.is_operator(")") {
-            if !first {
-                self.expect_operator(",")?;
-                if self.is_operator(")") {
-                    break;
-                }
-            }
-            first = false;
-            let starred = arguments.star.is_some() || arguments.double_star.is_some();
-            let named = matches!(self.peek(), Token::Name(_))
-                && matches!(self.peek_after(), Token::Operator("="));
-            let bad = if self.skip_operator("*") {
-                arguments.star = Some(Box::new(self.expression()?));
-                starred
-            } else if self.skip_operator("**") {
-                let twice = arguments.double_star.is_some();
-                arguments.double_star = Some(Box::new(self.expression()?));
-                twice
-            } else if named {
-                let name = self.expect_name()?;
-                self.next();
-                let value = self.expression()?;
-                if arguments.named.iter().any(|(other, _)| *other == name) {
-                    return Err(self.fail(format!("keyword argument repeated: {name}")));
-                }
-                arguments.named.push((name, value));
-                arguments.double_star.is_some()
-            } else {
-                arguments.positional.push(self.expression()?);
-                starred || !arguments.named.is_empty()
-            };
-            if bad {
-                return Err(self.fail("invalid syntax for function call expression"));
-            }
-        }
-        self.expect_operator(")")?;
-        Ok(arguments)
     }
 }

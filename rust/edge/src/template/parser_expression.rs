@@ -364,6 +364,49 @@ impl Parser {
         }
     }
 
+    pub fn call_arguments(&mut self) -> Outcome<CallArguments> {
+        let mut arguments = CallArguments::default();
+        let mut first = true;
+        self.expect_operator("(")?;
+        while !self.is_operator(")") {
+            if !first {
+                self.expect_operator(",")?;
+                if self.is_operator(")") {
+                    break;
+                }
+            }
+            first = false;
+            let starred = arguments.star.is_some() || arguments.double_star.is_some();
+            let named = matches!(self.peek(), Token::Name(_))
+                && matches!(self.peek_after(), Token::Operator("="));
+            let bad = if self.skip_operator("*") {
+                arguments.star = Some(Box::new(self.expression()?));
+                starred
+            } else if self.skip_operator("**") {
+                let twice = arguments.double_star.is_some();
+                arguments.double_star = Some(Box::new(self.expression()?));
+                twice
+            } else if named {
+                let name = self.expect_name()?;
+                self.next();
+                let value = self.expression()?;
+                if arguments.named.iter().any(|(other, _)| *other == name) {
+                    return Err(self.fail(format!("keyword argument repeated: {name}")));
+                }
+                arguments.named.push((name, value));
+                arguments.double_star.is_some()
+            } else {
+                arguments.positional.push(self.expression()?);
+                starred || !arguments.named.is_empty()
+            };
+            if bad {
+                return Err(self.fail("invalid syntax for function call expression"));
+            }
+        }
+        self.expect_operator(")")?;
+        Ok(arguments)
+    }
+
     fn dotted_name(&mut self) -> Outcome<Arc<str>> {
         let mut name = self.expect_name()?;
         while self.skip_operator(".") {

@@ -69,7 +69,9 @@ pub fn format_percent(format: &Text, operand: &Value) -> Outcome<Value> {
         pad(&mut out, &spec, &text, letter)?;
         check_length(out.len())?;
     }
-    let dict_is_fine = matches!(operand, Value::Dict(_) | Value::List(_)) && operands.used == 0;
+    let indexable =
+        matches!(operand, Value::Dict(_) | Value::List(_) | Value::Range(_) | Value::Undefined(_));
+    let dict_is_fine = indexable && operands.used == 0;
     if !mapped && operands.used < values.len() && !dict_is_fine {
         return Err(type_error("not all arguments converted during string formatting"));
     }
@@ -168,10 +170,7 @@ fn convert(spec: &Spec, letter: char, value: &Value, markup: bool) -> Outcome<St
                 _ => value.number(),
             };
             let Some(number) = number else {
-                return Err(type_error(format!(
-                    "must be real number, not {}",
-                    value.type_name()
-                )));
+                return Err(type_error(format!("must be real number, not {}", value.type_name())));
             };
             let precision = spec.precision.unwrap_or(6);
             let text = float_format(number.float(), letter, precision, spec.alternate)?;

@@ -8,10 +8,45 @@ use super::operators::{compare, identical};
 use super::value::{Number, Value};
 
 const NAMES: &[&str] = &[
-    "!=", "<", "<=", "==", ">", ">=", "boolean", "callable", "defined", "divisibleby", "eq",
-    "equalto", "escaped", "even", "false", "filter", "float", "ge", "greaterthan", "gt", "in",
-    "integer", "iterable", "le", "lessthan", "lower", "lt", "mapping", "ne", "none", "number",
-    "odd", "sameas", "sequence", "string", "test", "true", "undefined", "upper",
+    "!=",
+    "<",
+    "<=",
+    "==",
+    ">",
+    ">=",
+    "boolean",
+    "callable",
+    "defined",
+    "divisibleby",
+    "eq",
+    "equalto",
+    "escaped",
+    "even",
+    "false",
+    "filter",
+    "float",
+    "ge",
+    "greaterthan",
+    "gt",
+    "in",
+    "integer",
+    "iterable",
+    "le",
+    "lessthan",
+    "lower",
+    "lt",
+    "mapping",
+    "ne",
+    "none",
+    "number",
+    "odd",
+    "sameas",
+    "sequence",
+    "string",
+    "test",
+    "true",
+    "undefined",
+    "upper",
 ];
 
 pub fn is_predicate(name: &str) -> bool {
@@ -49,7 +84,9 @@ pub fn apply_predicate(name: &str, value: &Value, arguments: &Arguments) -> Outc
         return compare(operator, value, &other);
     }
     match name {
-        "sameas" => return Ok(identical(value, &arguments.bind("sameas", &["other"], 1)?.value(0))),
+        "sameas" => {
+            return Ok(identical(value, &arguments.bind("sameas", &["other"], 1)?.value(0)))
+        }
         "divisibleby" => {
             let divisor = arguments.bind("divisibleby", &["num"], 1)?.integer(0, 1)?;
             return Ok(remainder(value, divisor)? == 0.0);
@@ -98,6 +135,10 @@ pub fn apply_predicate(name: &str, value: &Value, arguments: &Arguments) -> Outc
             let other: fn(char) -> bool =
                 if name == "lower" { char::is_uppercase } else { char::is_lowercase };
             cased && !text.chars().any(other)
+        }
+        "filter" | "test" if value.check_key().is_err() => {
+            value.check_key()?;
+            false
         }
         "filter" => matches!(value, Value::Str(text) if is_filter(&text.text)),
         "test" => matches!(value, Value::Str(text) if is_predicate(&text.text)),

@@ -13,15 +13,18 @@ use super::text::write_text;
 use super::value::{Dict, LoopState, Macro, Value};
 
 /// Steps of one rendering: a large real template with a thousand messages needs under a million.
-pub const FUEL_LIMIT: u64 = 50_000_000;
+pub const FUEL_LIMIT: u64 = 20_000_000;
 /// Bytes of all strings and lists made in one rendering, kept or not.
-const PRODUCTION_LIMIT: u64 = 2 << 30;
+const PRODUCTION_LIMIT: u64 = 1 << 30;
 /// The rendered text; far above any context window.
 const OUTPUT_LIMIT: usize = 64 << 20;
 /// Nested evaluations; with a frame of at most two KiB they stay within two MiB of stack.
 const DEPTH_LIMIT: u32 = 600;
 /// Bytes of text that cost as much as one step.
 const BYTES_PER_STEP: u64 = 64;
+
+/// Steps for what stays in memory up to the end of the rendering.
+const KEPT_COST: u64 = 100;
 
 #[derive(PartialEq, Eq)]
 pub enum Flow {
@@ -124,7 +127,7 @@ impl Renderer {
     }
 
     pub fn new_namespace(&mut self, names: Dict) -> Outcome<Value> {
-        self.spend(names.len() as u64)?;
+        self.spend(KEPT_COST + names.len() as u64)?;
         let namespace = Rc::new(RefCell::new(names));
         self.namespaces.push(namespace.clone());
         Ok(Value::Namespace(namespace))
@@ -143,6 +146,7 @@ impl Renderer {
         if let Value::Str(text) = value {
             return self.write(&text.text);
         }
+        self.spend(value.weight())?;
         let mut text = String::new();
         write_text(&mut text, value)?;
         self.write(&text)
@@ -205,6 +209,7 @@ impl Renderer {
                 self.assign(target, value, scope)?;
             }
             StatementKind::Macro(node) => {
+                self.spend(KEPT_COST)?;
                 self.cyclic_scopes.push(scope.clone());
                 let value = self.closure(node, scope);
                 if let Some(name) = &node.name {
@@ -360,14 +365,18 @@ impl Renderer {
             }
             scope.set(Arc::from("kwargs"), Value::dict(rest)?);
         } else if let Some((unknown, _)) = named.first() {
-            return Err(type_error(format!("macro '{name}' takes no keyword argument '{unknown}'")));
+            return Err(type_error(format!(
+                "macro '{name}' takes no keyword argument '{unknown}'"
+            )));
         }
         let rest: Vec<Value> = positional.collect();
         if node.uses_varargs {
             scope.set(Arc::from("varargs"), Value::tuple(rest)?);
         } else if !rest.is_empty() {
             let most = node.parameters.len();
-            return Err(type_error(format!("macro '{name}' takes not more than {most} argument(s)")));
+            return Err(type_error(format!(
+                "macro '{name}' takes not more than {most} argument(s)"
+            )));
         }
         Ok(Value::string(self.captured(&node.body, &scope)?))
     }

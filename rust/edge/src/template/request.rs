@@ -50,9 +50,9 @@ pub fn names(request: &str, special_tokens: &str) -> Outcome<Vec<(Arc<str>, Valu
         None | Some(Value::None) => {}
         Some(Value::Dict(extra)) => {
             for (name, value) in &extra.entries {
-                let parameter = PARAMETERS.iter().find(|known| {
-                    matches!(name, Value::Str(text) if &*text.text == **known)
-                });
+                let parameter = PARAMETERS
+                    .iter()
+                    .find(|known| matches!(name, Value::Str(text) if &*text.text == **known));
                 if let Some(parameter) = parameter {
                     return Err(refuse(format!("chat_template_kwargs cannot set '{parameter}'")));
                 }

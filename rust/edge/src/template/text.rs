@@ -242,7 +242,8 @@ pub fn split_lines(text: &str, keep_ends: bool) -> Vec<&str> {
     while let Some((position, c)) = chars.next() {
         let breaks = matches!(
             c,
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'
+                ..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
         );
         if !breaks {
             continue;

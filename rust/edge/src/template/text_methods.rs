@@ -11,8 +11,23 @@ use super::value::{Text, Value};
 
 /// Methods of Markup whose result is Markup and whose text arguments are escaped first.
 const WRAPPED: &[&str] = &[
-    "capitalize", "casefold", "center", "expandtabs", "ljust", "lower", "lstrip", "removeprefix",
-    "removesuffix", "replace", "rjust", "rstrip", "strip", "swapcase", "title", "upper", "zfill",
+    "capitalize",
+    "casefold",
+    "center",
+    "expandtabs",
+    "ljust",
+    "lower",
+    "lstrip",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rjust",
+    "rstrip",
+    "strip",
+    "swapcase",
+    "title",
+    "upper",
+    "zfill",
 ];
 
 pub fn call_text_method(receiver: &Text, name: &str, arguments: &Arguments) -> Outcome<Value> {
@@ -322,7 +337,8 @@ fn partition(text: &str, from_right: bool, arguments: &Arguments) -> Outcome<Val
     if separator.is_empty() {
         return Err(runtime("empty separator"));
     }
-    let found = if from_right { text.rsplit_once(&*separator) } else { text.split_once(&*separator) };
+    let found =
+        if from_right { text.rsplit_once(&*separator) } else { text.split_once(&*separator) };
     let parts = match found {
         Some((before, after)) => [before, &*separator, after],
         None if from_right => ["", "", text],
@@ -379,7 +395,12 @@ fn pad(text: &str, name: &str, arguments: &Arguments) -> Outcome<Value> {
     let missing = width.saturating_sub(length);
     if name == "zfill" {
         let sign = usize::from(text.starts_with(['+', '-']));
-        return Ok(Value::string(format!("{}{}{}", &text[..sign], "0".repeat(missing), &text[sign..])));
+        return Ok(Value::string(format!(
+            "{}{}{}",
+            &text[..sign],
+            "0".repeat(missing),
+            &text[sign..]
+        )));
     }
     let fill = bound.text(1)?.unwrap_or_else(|| Arc::from(" "));
     if fill.chars().count() != 1 {

@@ -29,7 +29,8 @@ pub fn to_json(value: &Value, arguments: &Arguments) -> Outcome<Value> {
             Some(" ".repeat(width))
         }
     };
-    let mut separators = vec![if indent.is_some() { "," } else { ", " }.to_string(), ": ".to_string()];
+    let mut separators =
+        vec![if indent.is_some() { "," } else { ", " }.to_string(), ": ".to_string()];
     if let Some(given) = bound.get_some(2) {
         let given = given.iterate()?;
         if given.len() != 2 {

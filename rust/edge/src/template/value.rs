@@ -1,18 +1,16 @@
 //! Values of a template with the behaviour of the Python objects that they stand for.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::ast::MacroNode;
+pub use super::dict::Dict;
 use super::error::{limit, type_error, Outcome};
 use super::scope::Scope;
 
 /// Containers inside containers; freeing and printing a value recurse that deep.
 pub const NESTING_LIMIT: u32 = 500;
-/// Mappings up to this size are searched in order; larger ones keep an index.
-const LINEAR_SEARCH_LIMIT: usize = 12;
 
 /// A string, and whether it is markupsafe's Markup (the result of `safe` and `escape`).
 #[derive(Clone)]
@@ -29,6 +27,8 @@ pub struct Undefined {
 pub struct Items {
     pub items: Vec<Value>,
     pub depth: u32,
+    /// As Value::weight.
+    pub weight: u64,
     /// The named tuple (grouper, list) of the filter groupby.
     pub group: bool,
 }
@@ -132,90 +132,6 @@ pub enum Value {
     Function(Function),
 }
 
-/// A dict: entries in the order of their insertion.
-#[derive(Default, Clone)]
-pub struct Dict {
-    pub entries: Vec<(Value, Value)>,
-    index: HashMap<Arc<str>, usize>,
-    deepest: u32,
-}
-
-impl Dict {
-    fn position(&self, key: &Value) -> Option<usize> {
-        if let Value::Str(text) = key {
-            if self.index.is_empty() {
-                self.entries.iter().position(|(k, _)| matches!(k, Value::Str(t) if t.text == text.text))
-            } else {
-                self.index.get(&text.text).copied()
-            }
-        } else {
-            self.entries.iter().position(|(k, _)| equal_scalars(k, key))
-        }
-    }
-
-    pub fn get(&self, key: &Value) -> Option<&Value> {
-        self.position(key).map(|position| &self.entries[position].1)
-    }
-
-    pub fn get_text(&self, key: &str) -> Option<&Value> {
-        if self.index.is_empty() {
-            self.entries
-                .iter()
-                .find(|(k, _)| matches!(k, Value::Str(t) if &*t.text == key))
-                .map(|(_, value)| value)
-        } else {
-            self.index.get(key).map(|&position| &self.entries[position].1)
-        }
-    }
-
-    /// The key must be hashable (see check_key).
-    pub fn insert(&mut self, key: Value, value: Value) {
-        self.deepest = self.deepest.max(key.depth()).max(value.depth());
-        if let Some(position) = self.position(&key) {
-            self.entries[position].1 = value;
-            return;
-        }
-        self.entries.push((key, value));
-        if !self.index.is_empty() {
-            let last = self.entries.len() - 1;
-            if let Value::Str(text) = &self.entries[last].0 {
-                self.index.insert(text.text.clone(), last);
-            }
-        } else if self.entries.len() > LINEAR_SEARCH_LIMIT {
-            for (position, (key, _)) in self.entries.iter().enumerate() {
-                if let Value::Str(text) = key {
-                    self.index.insert(text.text.clone(), position);
-                }
-            }
-        }
-    }
-
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    pub fn depth(&self) -> u32 {
-        1 + self.deepest
-    }
-}
-
-/// Equality of hashable keys: numbers by value, the rest by identity of type and content.
-fn equal_scalars(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Tuple(x), Value::Tuple(y)) => {
-            x.items.len() == y.items.len()
-                && x.items.iter().zip(&y.items).all(|(p, q)| equal_scalars(p, q))
-        }
-        (Value::Str(x), Value::Str(y)) => x.text == y.text,
-        (Value::None, Value::None) => true,
-        (Value::Undefined(_), Value::Undefined(_)) => true,
-        _ => match (a.number(), b.number()) {
-            (Some(x), Some(y)) => x.equals(y),
-            _ => false,
-        },
-    }
-}
-
 #[derive(Clone, Copy)]
 pub enum Number {
     Int(i128),
@@ -279,7 +195,8 @@ impl Value {
         if depth > NESTING_LIMIT {
             return Err(limit(format!("values nest deeper than {NESTING_LIMIT}")));
         }
-        Ok(Rc::new(Items { items, depth, group: false }))
+        let weight = items.iter().map(Value::weight).fold(1, u64::saturating_add);
+        Ok(Rc::new(Items { items, depth, weight, group: false }))
     }
 
     pub fn list(items: Vec<Value>) -> Outcome<Value> {
@@ -320,6 +237,35 @@ impl Value {
             Value::Cycler(cycler) => 1 + cycler.items.depth,
             Value::Joiner(joiner) => 1 + joiner.separator.depth(),
             _ => 0,
+        }
+    }
+
+    /// Parts that a walk over the value visits, each shared part as often as it occurs; a step for
+    /// every 64 bytes of text.
+    pub fn weight(&self) -> u64 {
+        match self {
+            Value::Str(text) => 1 + text.text.len() as u64 / 64,
+            Value::List(items) | Value::Tuple(items) | Value::View(_, items) => items.weight,
+            Value::Dict(dict) => dict.weight(),
+            Value::Range(range) => range.len() as u64,
+            Value::Namespace(names) => names.try_borrow().map_or(1, |names| names.weight()),
+            Value::Generator(generator) => match generator.rest.try_borrow().as_deref() {
+                Ok(Some(Ok(items))) => items.iter().map(Value::weight).fold(1, u64::saturating_add),
+                _ => 1,
+            },
+            _ => 1,
+        }
+    }
+
+    /// Items of a container, blocks of 64 bytes of a string.
+    pub fn items_or_blocks(&self) -> u64 {
+        match self {
+            Value::Str(_) => self.weight(),
+            Value::Generator(generator) => match generator.rest.try_borrow().as_deref() {
+                Ok(Some(Ok(items))) => items.len() as u64,
+                _ => 1,
+            },
+            _ => self.length().unwrap_or(1) as u64,
         }
     }
 
@@ -418,11 +364,7 @@ impl Value {
             Value::Undefined(_) => Ok(Vec::new()),
             Value::Str(text) => {
                 let mut buffer = [0u8; 4];
-                Ok(text
-                    .text
-                    .chars()
-                    .map(|c| Value::text(c.encode_utf8(&mut buffer)))
-                    .collect())
+                Ok(text.text.chars().map(|c| Value::text(c.encode_utf8(&mut buffer))).collect())
             }
             Value::List(items) | Value::Tuple(items) | Value::View(_, items) => {
                 Ok(items.items.clone())

@@ -6,28 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include <zllm/base/cpu_features.h>
-#include <zllm/kernel/cpu/dispatch/linear_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/product_fixture-inl.h>
 
 namespace zllm::kernel::cpu {
 namespace {
-
-std::vector<ActivationBlock> quantize(Isa isa, const std::vector<float>& input) {
-  std::vector<ActivationBlock> blocks(input.size() / kActivationBlock);
-  linear_kernels(isa).quantize_row(
-      {.input = input.data(), .columns = input.size(), .blocks = blocks.data()});
-  return blocks;
-}
-
-std::vector<Isa> present() {
-  std::vector<Isa> all = {Isa::scalar};
-  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
-    if (best_isa(cpu_features(), isa) == isa) {
-      all.push_back(isa);
-    }
-  }
-  return all;
-}
 
 TEST(Quantize, IsTheSameOnEveryInstructionSet) {
   std::mt19937 random(7);

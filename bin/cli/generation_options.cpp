@@ -1,0 +1,123 @@
+#include "generation_options.h"
+
+#include <limits>
+#include <utility>
+
+#include <zllm/base/text.h>
+
+namespace zllm::cli {
+namespace {
+
+using sampling::LogitBias;
+using sampling::SamplingParameters;
+
+constexpr std::uint64_t kContextLimit = std::uint64_t{1} << 32;
+constexpr unsigned kThreadLimit = 4096;
+
+Result<LogitBias> parse_bias(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  LogitBias bias;
+  if (equals == std::string_view::npos || !parse_number(text.substr(0, equals), bias.token) ||
+      !parse_number(text.substr(equals + 1), bias.bias)) {
+    return Error{Code::invalid_argument,
+                 concat("--logit-bias ", quote(text), " is not of the form id=value")};
+  }
+  return bias;
+}
+
+Status describe_sampling_ranges(const SamplingParameters& parameters) {
+  // The vocabulary is not known yet, so every id may be one.
+  return sampling::validate(parameters, std::numeric_limits<TokenId>::max());
+}
+
+// A number of generation_config.json, or the fallback where it has none.
+double number_of(const Json *config, std::string_view key, double fallback) {
+  const Json *value = config == nullptr ? nullptr : config->find(key);
+  double number = fallback;
+  return value != nullptr && value->as_number(number) ? number : fallback;
+}
+
+bool is_greedy_model(const Json *config) {
+  const Json *value = config == nullptr ? nullptr : config->find("do_sample");
+  return value != nullptr && value->as_bool() != nullptr && !*value->as_bool();
+}
+
+bool is_silent(const Json *config) {
+  return config == nullptr ||
+         (config->find("do_sample") == nullptr && config->find("temperature") == nullptr);
+}
+
+}  // namespace
+
+void describe_model(commands::ModelOptions& options, OptionTable& table) {
+  table.text("model", "PATH", "Hub-layout folder, GGUF file or the name of a pulled model",
+             options.model);
+  table.text("backend", "NAME", "What computes: see 'zllm capabilities'", options.backend);
+  table.number("threads", "Threads, 0 = as many as this process may use", options.threads,
+               Range<unsigned>{0, kThreadLimit});
+  table.number("context", "Tokens of context, 0 = the model's own as far as memory goes",
+               options.context, Range<std::uint64_t>{0, kContextLimit});
+  table.choice("kv-type", {"f32", "f16"}, "Numbers of the cache", options.kv_type);
+}
+
+void describe_generation(GenerationOptions& options, OptionTable& table) {
+  describe_model(options.model, table);
+  table.text("pre-tokenizer", "NAME", "In place of what a GGUF file names", options.pre_tokenizer);
+  table.number("max-tokens", "Length of an answer at most", options.max_tokens,
+               Range<std::uint64_t>{1, kContextLimit});
+  table.number("temperature", "Randomness; 0 = always the likeliest token", options.temperature,
+               Range<double>{0, sampling::kTemperatureLimit});
+  table.number("top-k", "Choose among the k likeliest tokens, 0 = off", options.top_k,
+               Range<std::int64_t>{0});
+  table.number("top-p", "Choose among the likeliest tokens that hold this share", options.top_p,
+               Range<double>{kAboveZero, 1});
+  table.number("min-p", "Choose among tokens of this share of the likeliest", options.min_p,
+               Range<double>{0, 1});
+  table.number("typical-p", "Choose among the most typical tokens of this share", options.typical_p,
+               Range<double>{kAboveZero, 1});
+  table.number("repetition-penalty", "Divides the logits of tokens seen, 1 = off",
+               options.repetition_penalty,
+               Range<double>{kAboveZero, sampling::kRepetitionPenaltyLimit});
+  table.number("presence-penalty", "Taken off the logits of tokens seen", options.presence_penalty,
+               Range<double>{-sampling::kPenaltyLimit, sampling::kPenaltyLimit});
+  table.number("frequency-penalty", "The same for every time a token was seen",
+               options.frequency_penalty,
+               Range<double>{-sampling::kPenaltyLimit, sampling::kPenaltyLimit});
+  table.number("penalty-last-n", "Last tokens that penalties see, 0 = none, -1 = all",
+               options.penalty_last_n, Range<std::int64_t>{-1});
+  table.list("logit-bias", "ID=X", "Added to a token's logit (repeatable)", options.logit_bias);
+  table.number("seed", "Makes answers repeatable", options.seed, Range<std::uint64_t>{0});
+  table.list("stop", "TEXT", "Ends the answer and is not part of it (repeatable)", options.stop);
+}
+
+Status check_generation(const GenerationOptions& options) {
+  ZLLM_TRY(const SamplingParameters parameters, sampling_parameters(options, nullptr));
+  return describe_sampling_ranges(parameters);
+}
+
+Result<SamplingParameters> sampling_parameters(const GenerationOptions& options,
+                                               const Json *config) {
+  SamplingParameters parameters;
+  const double temperature = is_greedy_model(config) ? 0.0 : kDefaultTemperature;
+  parameters.temperature = options.temperature.value_or(
+      is_greedy_model(config) ? temperature : number_of(config, "temperature", temperature));
+  const double top_p = is_silent(config) ? kDefaultTopP : 1.0;
+  parameters.top_p = options.top_p.value_or(number_of(config, "top_p", top_p));
+  parameters.top_k =
+      options.top_k.value_or(static_cast<std::int64_t>(number_of(config, "top_k", 0)));
+  parameters.min_p = options.min_p.value_or(number_of(config, "min_p", 0));
+  parameters.typical_p = options.typical_p.value_or(number_of(config, "typical_p", 1));
+  parameters.repetition_penalty =
+      options.repetition_penalty.value_or(number_of(config, "repetition_penalty", 1));
+  parameters.presence_penalty = options.presence_penalty;
+  parameters.frequency_penalty = options.frequency_penalty;
+  parameters.penalty_last_n = options.penalty_last_n;
+  parameters.seed = options.seed;
+  for (const std::string& text : options.logit_bias) {
+    ZLLM_TRY(const LogitBias bias, parse_bias(text));
+    parameters.logit_bias.push_back(bias);
+  }
+  return parameters;
+}
+
+}  // namespace zllm::cli
