@@ -20,7 +20,7 @@ oldest_rust=88 # minor version of Rust 1 that the crates in rust/edge ask for
 
 # What a build needs, as "command=package" or a package that has no command.
 build_packages=(cmake=cmake ninja=ninja-build g++=g++ ccache=ccache mold=mold python3=python3
-  pip3=python3-pip unzip=unzip ca-certificates libsimdjson-dev libyaml-cpp-dev libcli11-dev)
+  "python3 -m pip=python3-pip" ca-certificates libsimdjson-dev libyaml-cpp-dev libcli11-dev)
 check_packages=(git=git clang++-19=clang-19 clang-tidy-19=clang-tidy-19
   clang-format-19=clang-format-19 llvm-symbolizer-19=llvm-19 nm=binutils libclang-rt-19-dev
   libgtest-dev libgmock-dev librapidcheck-dev)
@@ -73,7 +73,12 @@ missing_packages() {
     package=${need#*=}
     if [[ $need == *=* ]]; then
       command=${need%%=*}
-      command -v "$command" >/dev/null || echo "$package"
+      # A command with arguments is a part of another program: it is there when it can be asked.
+      if [[ $command == *' '* ]]; then
+        $command --version >/dev/null 2>&1 || echo "$package"
+      else
+        command -v "$command" >/dev/null || echo "$package"
+      fi
     elif command -v dpkg-query >/dev/null; then
       [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
         echo "$package"

@@ -28,7 +28,7 @@ TEST(Sha256, GivesThePublishedValues) {
 TEST(Sha256, DoesNotDependOnThePieces) {
   const std::string text(1000, 'x');
   const std::string whole = hash(text, text.size());
-  for (const std::size_t piece : {1, 3, 55, 56, 63, 64, 65, 127, 999}) {
+  for (const std::size_t piece : {1u, 3u, 55u, 56u, 63u, 64u, 65u, 127u, 999u}) {
     EXPECT_EQ(hash(text, piece), whole) << piece;
   }
 }

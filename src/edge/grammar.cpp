@@ -19,6 +19,12 @@ std::string_view name(GrammarKind kind) {
 
 }  // namespace
 
+void GrammarVocabulary::Free::operator()(EdgeGrammarVocabulary *raw) const {
+  edge_grammar_vocabulary_free(raw);
+}
+
+void Grammar::Free::operator()(EdgeGrammar *raw) const { edge_grammar_free(raw); }
+
 Result<GrammarVocabulary> GrammarVocabulary::create(const TokenTables& tables,
                                                     TokenId end_of_sequence) {
   EdgeGrammarVocabulary *raw = nullptr;

@@ -23,7 +23,7 @@ class GrammarVocabulary {
  private:
   friend class Grammar;
   struct Free {
-    void operator()(EdgeGrammarVocabulary *raw) const { edge_grammar_vocabulary_free(raw); }
+    void operator()(EdgeGrammarVocabulary *raw) const;
   };
   explicit GrammarVocabulary(EdgeGrammarVocabulary *raw) : raw_(raw) {}
   std::unique_ptr<EdgeGrammarVocabulary, Free> raw_;
@@ -53,7 +53,7 @@ class Grammar {
 
  private:
   struct Free {
-    void operator()(EdgeGrammar *raw) const { edge_grammar_free(raw); }
+    void operator()(EdgeGrammar *raw) const;
   };
   struct State {
     bool accepting;

@@ -4,6 +4,8 @@
 
 namespace zllm::edge {
 
+void Template::Free::operator()(EdgeTemplate *compiled) const { edge_template_free(compiled); }
+
 Result<Template> Template::compile(std::string_view source) {
   EdgeTemplate *raw = nullptr;
   ZLLM_TRY(call(edge_template_compile, slice(source), &raw));

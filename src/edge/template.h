@@ -24,7 +24,7 @@ class Template {
 
  private:
   struct Free {
-    void operator()(EdgeTemplate *compiled) const { edge_template_free(compiled); }
+    void operator()(EdgeTemplate *compiled) const;
   };
   explicit Template(EdgeTemplate *raw) : raw_(raw) {}
   std::unique_ptr<EdgeTemplate, Free> raw_;

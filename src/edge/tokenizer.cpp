@@ -15,6 +15,8 @@ std::vector<TokenId> to_ids(const Words& words) {
 
 }  // namespace
 
+void Tokenizer::Free::operator()(EdgeTokenizer *tokenizer) const { edge_tokenizer_free(tokenizer); }
+
 Result<Tokenizer> Tokenizer::from_json(std::string_view json) {
   EdgeTokenizer *raw = nullptr;
   ZLLM_TRY(call(edge_tokenizer_from_json, slice(json), &raw));

@@ -34,7 +34,7 @@ class Tokenizer {
 
  private:
   struct Free {
-    void operator()(EdgeTokenizer *tokenizer) const { edge_tokenizer_free(tokenizer); }
+    void operator()(EdgeTokenizer *tokenizer) const;
   };
   explicit Tokenizer(EdgeTokenizer *raw) : raw_(raw) {}
   std::unique_ptr<EdgeTokenizer, Free> raw_;

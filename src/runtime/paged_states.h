@@ -67,6 +67,7 @@ class PagedStates final : public SequenceStates {
   // Of each segment's sequence; the round's sequences exist.
   std::vector<std::uint64_t> expected_rows(const Round& round) const {
     std::vector<std::uint64_t> rows;
+    rows.reserve(round.segments.size());
     for (const Segment& segment : round.segments) {
       rows.push_back(expected_rows_.at(segment.sequence));
     }

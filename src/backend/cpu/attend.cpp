@@ -34,6 +34,34 @@ const SegmentWork& owner(const std::vector<SegmentWork>& works, std::size_t inde
 
 std::size_t aligned(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
+// All but what the cache says: type and pages.
+AttentionParams attention_params(const attention::GqaSpec& spec, const PagedSegment& segment,
+                                 const Tensor& queries, Tensor& out) {
+  return {.queries = queries.row(segment.first_row),
+          .output = out.row(segment.first_row),
+          .query_row_stride = queries.columns(),
+          .output_row_stride = out.columns(),
+          .rows = segment.rows,
+          .first_position = segment.position,
+          .query_heads = spec.query_heads,
+          .kv_heads = spec.kv_heads,
+          .head = spec.head,
+          .window = spec.window,
+          .scale = spec.scale,
+          .softcap = spec.softcap};
+}
+
+void append_rows(ThreadPool& threads, const kernel::cpu::AttentionKernels& kernels,
+                 const KvAppendParams& params) {
+  if (params.rows < kAppendRowsAlone) {
+    kernels.kv_append(params, 0, params.kv_heads);
+    return;
+  }
+  threads.parallel_for(params.kv_heads, 1, [&](std::uint64_t begin, std::uint64_t end) {
+    kernels.kv_append(params, begin, end);
+  });
+}
+
 }  // namespace
 
 Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::GqaSpec& spec,
@@ -51,21 +79,9 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
     for (const PageId page : segment.pages) {
       work.pages.push_back(cache.page(page, layer));
     }
-    work.params = {.queries = queries.row(segment.first_row),
-                   .output = out.row(segment.first_row),
-                   .query_row_stride = queries.columns(),
-                   .output_row_stride = out.columns(),
-                   .rows = segment.rows,
-                   .first_position = segment.position,
-                   .query_heads = spec.query_heads,
-                   .kv_heads = spec.kv_heads,
-                   .head = spec.head,
-                   .window = spec.window,
-                   .scale = spec.scale,
-                   .softcap = spec.softcap,
-                   .sinks = nullptr,
-                   .type = cache.kernel_type(),
-                   .pages = work.pages.data()};
+    work.params = attention_params(spec, segment, queries, out);
+    work.params.type = cache.kernel_type();
+    work.params.pages = work.pages.data();
     work.plan = kernel::cpu::plan_attention(work.params, threads.threads());
     work.first_task = tasks;
     work.first_merge = merges;
@@ -81,23 +97,17 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
   const kernel::cpu::AttentionKernels& kernels = *state_->attention;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const PagedSegment& segment = segments[i];
-    const KvAppendParams append{.keys = keys.row(segment.first_row),
-                                .values = values.row(segment.first_row),
-                                .key_row_stride = keys.columns(),
-                                .value_row_stride = values.columns(),
-                                .rows = segment.rows,
-                                .first_position = segment.position,
-                                .kv_heads = spec.kv_heads,
-                                .head = spec.head,
-                                .type = cache.kernel_type(),
-                                .pages = works[i].pages.data()};
-    if (segment.rows < kAppendRowsAlone) {
-      kernels.kv_append(append, 0, spec.kv_heads);
-    } else {
-      threads.parallel_for(spec.kv_heads, 1, [&](std::uint64_t begin, std::uint64_t end) {
-        kernels.kv_append(append, begin, end);
-      });
-    }
+    append_rows(threads, kernels,
+                {.keys = keys.row(segment.first_row),
+                 .values = values.row(segment.first_row),
+                 .key_row_stride = keys.columns(),
+                 .value_row_stride = values.columns(),
+                 .rows = segment.rows,
+                 .first_position = segment.position,
+                 .kv_heads = spec.kv_heads,
+                 .head = spec.head,
+                 .type = cache.kernel_type(),
+                 .pages = works[i].pages.data()});
   }
   threads.parallel_for(tasks, 1, [&](std::uint64_t begin, std::uint64_t end, std::size_t worker) {
     for (std::uint64_t index = begin; index < end; ++index) {
