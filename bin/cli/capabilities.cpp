@@ -29,8 +29,10 @@ struct TestedModel {
   std::string_view architecture;
   std::string_view encodings;
 };
-constexpr std::array<TestedModel, 4> kTestedModels = {
-    {{"llama", "F32 F16 BF16 Q8_0"}, {"mistral", "F32"}, {"qwen2", "F32"}, {"qwen3", "F32 Q8_0"}}};
+constexpr std::array<TestedModel, 4> kTestedModels = {{{"llama", "F32 F16 BF16 Q8_0"},
+                                                       {"mistral", "BF16"},
+                                                       {"qwen2", "F32 BF16"},
+                                                       {"qwen3", "BF16 Q8_0"}}};
 
 std::string_view tested_encodings(std::string_view architecture) {
   const auto found = std::ranges::find(kTestedModels, architecture, &TestedModel::architecture);
