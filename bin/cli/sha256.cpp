@@ -26,6 +26,17 @@ std::uint32_t big_endian(const std::byte *bytes) {
   return std::endian::native == std::endian::little ? __builtin_bswap32(word) : word;
 }
 
+// One round, of which only d and h change; the names are those of the standard.
+inline void turn(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t& d,
+                 std::uint32_t e, std::uint32_t f, std::uint32_t g, std::uint32_t& h,
+                 std::uint32_t k) {
+  const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+  const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+  const std::uint32_t first = h + s1 + (g ^ (e & (f ^ g))) + k;
+  d += first;
+  h = first + s0 + ((a & b) | (c & (a | b)));
+}
+
 }  // namespace
 
 void Sha256::compress(const std::byte *block) {
@@ -39,19 +50,17 @@ void Sha256::compress(const std::byte *block) {
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
   auto [a, b, c, d, e, f, g, h] = state_;
-  for (std::size_t i = 0; i < 64; ++i) {
-    const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    const std::uint32_t t1 = h + s1 + (g ^ (e & (f ^ g))) + kRound[i] + w[i];
-    const std::uint32_t t2 = s0 + ((a & b) | (c & (a | b)));
-    h = g;
-    g = f;
-    f = e;
-    e = d + t1;
-    d = c;
-    c = b;
-    b = a;
-    a = t1 + t2;
+  // Eight rounds at a time turn the roles of the variables once around, so nothing is moved.
+  for (std::size_t i = 0; i < 64; i += 8) {
+    const auto k = [&](std::size_t round) { return kRound[i + round] + w[i + round]; };
+    turn(a, b, c, d, e, f, g, h, k(0));
+    turn(h, a, b, c, d, e, f, g, k(1));
+    turn(g, h, a, b, c, d, e, f, k(2));
+    turn(f, g, h, a, b, c, d, e, k(3));
+    turn(e, f, g, h, a, b, c, d, k(4));
+    turn(d, e, f, g, h, a, b, c, k(5));
+    turn(c, d, e, f, g, h, a, b, k(6));
+    turn(b, c, d, e, f, g, h, a, k(7));
   }
   const std::array<std::uint32_t, 8> worked = {a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < state_.size(); ++i) {
