@@ -18,7 +18,8 @@ BANNED = [
     ("a device's library", re.compile(r"^(cuda|cublas|nccl|hip|vk|wgpu)[A-Z]"), set()),
     ("another region's text libraries", re.compile(r"^(YAML|spdlog|CLI|fmt)::"), set()),
 ]
-RUST = re.compile(r"^edge_")
+# Handles of edge free themselves by inline destructors; all else of the ABI is edge's to call.
+RUST = re.compile(r"^edge_(?!\w+_free$)")
 RUST_REGIONS = {"edge"}
 
 
