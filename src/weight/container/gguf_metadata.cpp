@@ -93,15 +93,10 @@ Result<std::optional<double>> GgufMetadata::number(std::string_view key) const {
   if (value == nullptr) {
     return std::optional<double>();
   }
-  if (const auto *natural = std::get_if<std::uint64_t>(value)) {
-    return std::optional(static_cast<double>(*natural));
-  }
-  if (const auto *integer = std::get_if<std::int64_t>(value)) {
-    return std::optional(static_cast<double>(*integer));
-  }
+  // No integers: nothing writes them here, so they are rather the bits of a float, mistyped.
   const auto *number = std::get_if<double>(value);
   if (number == nullptr) {
-    return wrong_type(key, *value, "a number");
+    return wrong_type(key, *value, "a float");
   }
   if (!std::isfinite(*number)) {
     return key_error(key, concat("is not finite: ", *number));

@@ -37,7 +37,7 @@ class GgufMetadata {
   // Typed access: nothing when the key is absent, an error naming the key when it has another type
   // or does not fit (integers of every width and sign are accepted where the value fits).
   Result<std::optional<std::uint64_t>> unsigned_integer(std::string_view key) const;
-  Result<std::optional<double>> number(std::string_view key) const;  // floats and integers; finite
+  Result<std::optional<double>> number(std::string_view key) const;  // a finite float
   Result<std::optional<bool>> boolean(std::string_view key) const;
   Result<std::optional<std::string_view>> string(std::string_view key) const;
   Result<std::optional<std::vector<std::string_view>>> strings(std::string_view key) const;
