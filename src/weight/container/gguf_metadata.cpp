@@ -176,9 +176,12 @@ Result<std::optional<std::vector<double>>> GgufMetadata::numbers(std::string_vie
 std::string_view gguf_type_text(const GgufValue& value) {
   constexpr std::array<std::string_view, 5> kScalars = {"an unsigned integer", "a signed integer",
                                                         "a float", "a bool", "a string"};
-  constexpr std::array<std::string_view, 5> kArrays = {
-      "an array of unsigned integers", "an array of signed integers", "an array of floats",
-      "an array of bools", "an array of strings"};
+  constexpr std::array<std::string_view, 6> kArrays = {"an array of unsigned integers",
+                                                       "an array of signed integers",
+                                                       "an array of floats",
+                                                       "an array of bools",
+                                                       "an array of strings",
+                                                       "an array of arrays"};
   const auto *array = std::get_if<GgufArray>(&value);
   return array == nullptr ? kScalars[value.index()] : kArrays[array->items.index()];
 }

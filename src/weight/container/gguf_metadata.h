@@ -19,10 +19,10 @@ struct GgufArray;
 using GgufValue =
     std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view, GgufArray>;
 
-// Homogeneous; nested arrays are refused by the parser. Integers of all widths are widened.
+// Homogeneous, but for the items of inner arrays. Integers of all widths are widened.
 struct GgufArray {
   std::variant<std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>,
-               std::vector<bool>, std::vector<std::string_view>>
+               std::vector<bool>, std::vector<std::string_view>, std::vector<GgufArray>>
       items;
   std::size_t size() const;
 };
