@@ -32,6 +32,8 @@ template <class T>
 std::string scalar_text(const T& value) {
   if constexpr (std::is_convertible_v<T, std::string_view>) {
     return text_of(value);
+  } else if constexpr (std::is_same_v<T, GgufArray>) {
+    return metadata_text(GgufValue(value));
   } else {
     return to_text(value);
   }
@@ -43,6 +45,8 @@ Json scalar_json(const T& value) {
     return Json(std::string(value));
   } else if constexpr (std::is_same_v<T, double>) {
     return std::isfinite(value) ? Json(value) : Json(to_text(value));
+  } else if constexpr (std::is_same_v<T, GgufArray>) {
+    return metadata_json(GgufValue(value));
   } else {
     return Json(value);
   }

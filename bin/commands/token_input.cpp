@@ -4,18 +4,16 @@
 
 #include <zllm/base/checked.h>
 #include <zllm/base/json.h>
-#include <zllm/base/mapped_file.h>
 #include <zllm/base/text.h>
+#include <zllm/base/text_file.h>
 
 namespace zllm::commands {
 namespace {
 
+constexpr std::size_t kTokenFileLimit = 64 * 1024 * 1024;  // far more ids than any context
+
 Result<Json> read_json(const std::string& path) {
-  ZLLM_TRY(const MappedFile file, MappedFile::open(path));
-  const std::span<const std::byte> bytes = file.bytes();
-  // Copied first: the mapping has no padding for the parser, and the file may change under it.
-  const std::string text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  ZLLM_TRY(file.check());
+  ZLLM_TRY(const std::string text, read_text_file(path, kTokenFileLimit));
   return Json::parse(text, path);
 }
 

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include <zllm/base/text_file.h>
+
 namespace zllm {
 namespace {
 
@@ -41,6 +43,15 @@ class MappedFileTest : public ::testing::Test {
 std::string error_of(const std::string& path) {
   const auto file = MappedFile::open(path);
   return file.ok() ? "" : file.error().message;
+}
+
+TEST_F(MappedFileTest, TextFilesAreCopiedUpToALimit) {
+  const std::string path = write("text", 10);
+  EXPECT_EQ(read_text_file(path).value(), "xxxxxxxxxx");
+  EXPECT_THAT(read_text_file(path, 9).error().message,
+              HasSubstr("text: has 10 bytes, over the limit of 9"));
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 42);
+  EXPECT_THAT(read_text_file(path).error().message, HasSubstr("over the limit"));
 }
 
 TEST_F(MappedFileTest, ShowsTheBytes) {

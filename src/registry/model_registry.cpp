@@ -35,15 +35,17 @@ std::string join(const std::vector<std::string_view>& names) {
   return joined;
 }
 
-Result<const Family *> find_family(std::string_view architecture) {
+Result<const Family *> find_family(const weight::ModelFiles& files, std::string_view architecture) {
   for (const Family& family : kFamilies) {
     if (std::ranges::find(family.architectures, architecture) != family.architectures.end()) {
       return &family;
     }
   }
-  return Error{Code::unsupported,
-               concat("architecture ", quote(architecture), " is not known; this build runs ",
-                      join(architecture_names()))};
+  return Error{Code::unsupported, concat(files.path, ": ",
+                                         files.gguf ? "metadata key general.architecture "
+                                                    : "config.json: model_type ",
+                                         quote(architecture), " is not supported; this build runs ",
+                                         join(architecture_names()))};
 }
 
 }  // namespace
@@ -72,7 +74,7 @@ Result<Model> load_model(weight::ModelFiles files, const BackendOptions& backend
                         join(backend_names()))};
   }
   ZLLM_TRY(const std::string name, architecture(files));
-  ZLLM_TRY(const Family *const family, find_family(name));
+  ZLLM_TRY(const Family *const family, find_family(files, name));
   auto parts = std::make_unique<Model::Parts>();
   parts->files = std::move(files);
   ZLLM_TRY(parts->backend, CpuBackend::create({.threads = backend.threads}));
@@ -83,11 +85,15 @@ Result<Model> load_model(weight::ModelFiles files, const BackendOptions& backend
 
 Result<std::string> architecture(const weight::ModelFiles& files) {
   if (files.gguf) {
-    ZLLM_TRY(const auto name, files.gguf->string("general.architecture"));
-    if (!name) {
-      return Error{Code::invalid_file, concat(files.path, ": general.architecture is missing")};
+    auto name = files.gguf->string("general.architecture");
+    if (!name.ok()) {
+      return std::move(name).error().within(files.path);
     }
-    return std::string(*name);
+    if (!*name) {
+      return Error{Code::invalid_file,
+                   concat(files.path, ": metadata key general.architecture is missing")};
+    }
+    return std::string(**name);
   }
   const Json *type = files.config ? files.config->find("model_type") : nullptr;
   const std::string *name = type != nullptr ? type->as_string() : nullptr;

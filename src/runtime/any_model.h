@@ -12,6 +12,7 @@ namespace zllm::runtime {
 
 // What schedulers and reports need to know of a loaded model.
 struct ModelInfo {
+  std::string path;  // of the files, for messages
   std::string architecture;
   std::string backend;
   std::uint32_t layers = 0;

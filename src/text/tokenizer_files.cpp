@@ -4,22 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include <zllm/base/mapped_file.h>
-#include <zllm/base/text.h>
+#include <zllm/base/text_file.h>
 
 namespace zllm::text {
 namespace {
 
-Result<std::string> read(const std::string& path) {
-  ZLLM_TRY(const MappedFile file, MappedFile::open(path));
-  std::string text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
-  ZLLM_TRY(file.check());
-  return text;
-}
-
 // Nothing when the file does not exist.
 Result<std::optional<std::string>> read_optional(const std::string& path) {
-  Result<std::string> text = read(path);
+  Result<std::string> text = read_text_file(path);
   if (text.ok()) {
     return std::optional<std::string>(std::move(*text));
   }
@@ -82,7 +74,7 @@ Tokenizer configured(const Tokenizer& tokenizer, const Json& config,
 
 Result<TokenizerFiles> load_tokenizer_files(const std::string& folder) {
   const std::string path = folder + "/tokenizer.json";
-  ZLLM_TRY(const std::string text, read(path));
+  ZLLM_TRY(const std::string text, read_text_file(path));
   Result<Tokenizer> tokenizer = Tokenizer::from_json(text);
   if (!tokenizer.ok()) {
     return std::move(tokenizer).error().within(path);

@@ -137,7 +137,9 @@ Result<RoundOutput> DenseModel<B>::logits(const Round& round) {
         std::span(output.logits).subspan(first * spec_.vocabulary, count * spec_.vocabulary)));
   }
   ZLLM_TRY(backend_.submit().wait());
-  ZLLM_TRY(check_finite(output));
+  if (Status finite = check_finite(output); !finite.ok()) {
+    return std::move(finite).error().within(info_.path);
+  }
   return output;
 }
 
@@ -145,8 +147,11 @@ Result<RoundOutput> DenseModel<B>::logits(const Round& round) {
 template <backend::GqaBackend B>
 Result<LoadedModel> load(const weight::ModelFiles& files, B& backend, const LoadOptions& options) {
   ZLLM_TRY(auto model, weight::assemble_dense_decoder(files));
-  ZLLM_TRY(auto loaded, DenseModel<B>::load(backend, model, options));
-  return LoadedModel{.model = std::move(loaded),
+  auto loaded = DenseModel<B>::load(backend, model, options);
+  if (!loaded.ok()) {
+    return std::move(loaded).error().within(files.path);
+  }
+  return LoadedModel{.model = std::move(loaded).value(),
                      .end_tokens = std::move(model.end_tokens),
                      .begin_token = model.begin_token,
                      .warnings = std::move(model.warnings)};

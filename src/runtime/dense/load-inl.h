@@ -155,6 +155,7 @@ Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
   ZLLM_TRY(Workspace<B> workspace, make_workspace(backend, spec, rows_per_round));
   ZLLM_TRY(auto cache, backend.paged_cache(cache_spec));
   ModelInfo info{
+      .path = model.path,
       .architecture = spec.architecture,
       .backend = std::string(backend.name()),
       .layers = spec.layers,

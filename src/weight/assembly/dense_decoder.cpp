@@ -132,6 +132,7 @@ Status assemble_gguf(const ModelFiles& files, DenseDecoderModel& model) {
 
 Result<DenseDecoderModel> assemble_dense_decoder(const ModelFiles& files) {
   DenseDecoderModel model;
+  model.path = files.path;
   Status status;
   if (files.gguf) {
     status = assemble_gguf(files, model);

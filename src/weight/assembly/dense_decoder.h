@@ -31,6 +31,7 @@ struct DenseDecoderWeights {
 };
 
 struct DenseDecoderModel {
+  std::string path;  // for messages
   model_spec::DenseDecoder spec;
   DenseDecoderWeights weights;  // views into the ModelFiles it was assembled from
   std::vector<TokenId> end_tokens;

@@ -29,9 +29,7 @@ constexpr std::array<Family, 3> kFamilies = {{
 constexpr std::string_view kSupported = "llama, qwen2 and qwen3";
 
 // Keys that change the dataflow when they have another value than this.
-constexpr std::array<std::pair<std::string_view, double>, 7> kNeutralKnobs = {{
-    {"expert_count", 0.0},
-    {"expert_used_count", 0.0},
+constexpr std::array<std::pair<std::string_view, double>, 5> kNeutralKnobs = {{
     {"attention.clamp_kqv", 0.0},
     {"attention.max_alibi_bias", 0.0},
     {"logit_scale", 1.0},
@@ -39,6 +37,8 @@ constexpr std::array<std::pair<std::string_view, double>, 7> kNeutralKnobs = {{
     {"embedding_scale", 1.0},
 }};
 constexpr NumberRange kKnobRange{-1e9, 1e9};
+constexpr std::array<std::string_view, 2> kExpertCounts = {"expert_count", "expert_used_count"};
+constexpr IntegerRange kExpertRange{0, 1U << 16};
 
 Result<const Family *> family_of(const GgufMetadata& metadata) {
   ZLLM_TRY(const auto architecture, metadata.string("general.architecture"));
@@ -60,6 +60,12 @@ Status refuse_unsupported(const MetadataReader& reader) {
   if (kind && *kind != "model") {
     return Error{Code::unsupported, concat("metadata key general.type ", quote(*kind),
                                            " is not supported, only model")};
+  }
+  for (const std::string_view suffix : kExpertCounts) {
+    ZLLM_TRY(const std::uint64_t count, reader.integer_or(suffix, kExpertRange, 0));
+    if (count != 0) {
+      return reader.error(Code::unsupported, suffix, concat(count, " is not supported"));
+    }
   }
   for (const auto& [suffix, neutral] : kNeutralKnobs) {
     ZLLM_TRY(const auto value, reader.number(suffix, kKnobRange));

@@ -71,6 +71,15 @@ Status check_part(const std::string& path, const Part& part, const GgufSplit& ex
   return {};
 }
 
+Status check_tensor_count(const std::string& path, const GgufSplit& split,
+                          const TensorTable& table) {
+  if (split.tensors && *split.tensors != table.entries().size()) {
+    return invalid(path, concat("metadata key 'split.tensors.count' is ", *split.tensors,
+                                ", but there are ", table.entries().size(), " tensors"));
+  }
+  return {};
+}
+
 Result<ModelFiles> open_set(const std::string& path, std::string_view prefix, GgufSplit split) {
   ModelFiles model;
   model.path = path;
@@ -85,11 +94,7 @@ Result<ModelFiles> open_set(const std::string& path, std::string_view prefix, Gg
       model.gguf = std::move(part.contents.metadata);
     }
   }
-  if (split.tensors && *split.tensors != model.tensors.entries().size()) {
-    return invalid(gguf_split_path(prefix, {0, split.count, {}}),
-                   concat("metadata key 'split.tensors.count' is ", *split.tensors,
-                          ", but the parts have ", model.tensors.entries().size(), " tensors"));
-  }
+  ZLLM_TRY(check_tensor_count(gguf_split_path(prefix, {0, split.count, {}}), split, model.tensors));
   return model;
 }
 
@@ -110,6 +115,7 @@ Result<ModelFiles> open_gguf_files(const std::string& path) {
   ModelFiles model;
   model.path = path;
   ZLLM_TRY(add_tensors(part, model.tensors));
+  ZLLM_TRY(check_tensor_count(path, part.split, model.tensors));
   model.gguf = std::move(part.contents.metadata);
   return model;
 }

@@ -93,15 +93,10 @@ Result<std::optional<double>> GgufMetadata::number(std::string_view key) const {
   if (value == nullptr) {
     return std::optional<double>();
   }
-  if (const auto *natural = std::get_if<std::uint64_t>(value)) {
-    return std::optional(static_cast<double>(*natural));
-  }
-  if (const auto *integer = std::get_if<std::int64_t>(value)) {
-    return std::optional(static_cast<double>(*integer));
-  }
+  // No integers: nothing writes them here, so they are rather the bits of a float, mistyped.
   const auto *number = std::get_if<double>(value);
   if (number == nullptr) {
-    return wrong_type(key, *value, "a number");
+    return wrong_type(key, *value, "a float");
   }
   if (!std::isfinite(*number)) {
     return key_error(key, concat("is not finite: ", *number));
@@ -181,9 +176,12 @@ Result<std::optional<std::vector<double>>> GgufMetadata::numbers(std::string_vie
 std::string_view gguf_type_text(const GgufValue& value) {
   constexpr std::array<std::string_view, 5> kScalars = {"an unsigned integer", "a signed integer",
                                                         "a float", "a bool", "a string"};
-  constexpr std::array<std::string_view, 5> kArrays = {
-      "an array of unsigned integers", "an array of signed integers", "an array of floats",
-      "an array of bools", "an array of strings"};
+  constexpr std::array<std::string_view, 6> kArrays = {"an array of unsigned integers",
+                                                       "an array of signed integers",
+                                                       "an array of floats",
+                                                       "an array of bools",
+                                                       "an array of strings",
+                                                       "an array of arrays"};
   const auto *array = std::get_if<GgufArray>(&value);
   return array == nullptr ? kScalars[value.index()] : kArrays[array->items.index()];
 }

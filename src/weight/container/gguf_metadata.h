@@ -19,10 +19,10 @@ struct GgufArray;
 using GgufValue =
     std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view, GgufArray>;
 
-// Homogeneous; nested arrays are refused by the parser. Integers of all widths are widened.
+// Homogeneous, but for the items of inner arrays. Integers of all widths are widened.
 struct GgufArray {
   std::variant<std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>,
-               std::vector<bool>, std::vector<std::string_view>>
+               std::vector<bool>, std::vector<std::string_view>, std::vector<GgufArray>>
       items;
   std::size_t size() const;
 };
@@ -37,7 +37,7 @@ class GgufMetadata {
   // Typed access: nothing when the key is absent, an error naming the key when it has another type
   // or does not fit (integers of every width and sign are accepted where the value fits).
   Result<std::optional<std::uint64_t>> unsigned_integer(std::string_view key) const;
-  Result<std::optional<double>> number(std::string_view key) const;  // floats and integers; finite
+  Result<std::optional<double>> number(std::string_view key) const;  // a finite float
   Result<std::optional<bool>> boolean(std::string_view key) const;
   Result<std::optional<std::string_view>> string(std::string_view key) const;
   Result<std::optional<std::vector<std::string_view>>> strings(std::string_view key) const;

@@ -228,8 +228,29 @@ TEST(Gguf, RefusesBadValues) {
     EXPECT_THAT(error_of(file().array("k", 7, 2, std::string("\x01") + value)),
                 HasSubstr("metadata key 'k': item 1: the bool value"));
   }
-  EXPECT_THAT(error_of(file().array("k", 9, 0, "")), HasSubstr("'k': an array of arrays"));
   EXPECT_THAT(error_of(file().key("k", 8, raw(kMax))), HasSubstr("'k': the file ends within"));
+}
+
+TEST(Gguf, ReadsArraysOfArraysToALimitedDepth) {
+  const auto nested = [](std::uint32_t type, std::uint64_t count, const std::string& items) {
+    return raw(type) + raw(count) + items;
+  };
+  const std::string inner = nested(8, 1, gguf_string("x")) + nested(4, 0, "");
+  const std::string file = GgufBuilder().array("k", 9, 2, inner).array("e", 9, 0, "").build();
+  const auto contents = parse_gguf(std::as_bytes(std::span(file)));
+  ASSERT_TRUE(contents.ok()) << contents.error().message;
+  const auto& array = std::get<GgufArray>(*contents->metadata.find("k"));
+  const auto& items = std::get<std::vector<GgufArray>>(array.items);
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(std::get<std::vector<std::string_view>>(items[0].items).front(), "x");
+  EXPECT_EQ(items[1].size(), 0u);
+  EXPECT_THAT(contents->metadata.strings("k").error().message, HasSubstr("an array of arrays"));
+  std::string deep = nested(0, 0, "");
+  for (int i = 0; i < 16; ++i) {
+    deep = nested(9, 1, deep);
+  }
+  EXPECT_THAT(error_of(GgufBuilder().array("k", 9, 1, deep)), HasSubstr("more than 8 deep"));
+  EXPECT_THAT(error_of(GgufBuilder().array("k", 9, kMax, inner)), HasSubstr("metadata key 'k'"));
 }
 
 TEST(Gguf, RefusesArraysThatTheFileCannotHold) {

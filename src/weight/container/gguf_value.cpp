@@ -95,7 +95,32 @@ Result<GgufValue> read_strings(GgufReader& reader, std::uint64_t count) {
   return GgufValue(GgufArray{std::move(items)});
 }
 
-Result<GgufValue> read_array(GgufReader& reader, std::uint64_t& items_left) {
+Result<GgufValue> read_array(GgufReader& reader, std::uint64_t& items_left, unsigned depth);
+
+Result<GgufValue> read_arrays(GgufReader& reader, std::uint64_t count, std::uint64_t& items_left,
+                              unsigned depth) {
+  if (depth == kGgufArrayDepthLimit) {
+    return Error{Code::invalid_file,
+                 concat("arrays within arrays more than ", kGgufArrayDepthLimit, " deep")};
+  }
+  constexpr std::size_t kSmallest = sizeof(std::uint32_t) + sizeof(std::uint64_t);
+  if (count > reader.remaining() / kSmallest) {
+    return Error{Code::invalid_file, concat("the file ends within the array (", count, " arrays, ",
+                                            reader.remaining(), " bytes left)")};
+  }
+  std::vector<GgufArray> items(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    auto item = read_array(reader, items_left, depth + 1);
+    if (!item.ok()) {
+      return std::move(item).error().within(concat("item ", i));
+    }
+    items[i] = std::get<GgufArray>(std::move(item).value());
+  }
+  return GgufValue(GgufArray{std::move(items)});
+}
+
+// depth: of arrays, this one included.
+Result<GgufValue> read_array(GgufReader& reader, std::uint64_t& items_left, unsigned depth) {
   ZLLM_TRY(const auto type, reader.number<std::uint32_t>("the array's item type"));
   if (type >= kTypeNames.size()) {
     return unknown_type("array item", type);
@@ -127,7 +152,7 @@ Result<GgufValue> read_array(GgufReader& reader, std::uint64_t& items_left) {
     case GgufValueType::string:
       return read_strings(reader, count);
     case GgufValueType::array:
-      return Error{Code::invalid_file, "an array of arrays, which no reader supports"};
+      return read_arrays(reader, count, items_left, depth);
     case GgufValueType::u64:
       return read_numbers<std::uint64_t>(reader, count);
     case GgufValueType::i64:
@@ -166,7 +191,7 @@ Result<GgufValue> read_gguf_value(GgufReader& reader, std::uint32_t type,
     case GgufValueType::string:
       return read_string(reader);
     case GgufValueType::array:
-      return read_array(reader, array_items_left);
+      return read_array(reader, array_items_left, 1);
     case GgufValueType::u64:
       return read_scalar<std::uint64_t>(reader);
     case GgufValueType::i64:

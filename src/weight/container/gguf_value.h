@@ -30,6 +30,9 @@ enum class GgufValueType : std::uint32_t {
 // few enough that widened to 64 bits they fit in memory whatever the file says.
 constexpr std::uint64_t kGgufArrayItemsLimit = std::uint64_t{1} << 26;
 
+// The format allows arrays of arrays without a limit; this one bounds the recursion.
+constexpr unsigned kGgufArrayDepthLimit = 8;
+
 // "u32", "string"; empty for an id that is no type.
 std::string_view gguf_value_type_name(std::uint32_t id);
 

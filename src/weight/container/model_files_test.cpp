@@ -272,7 +272,7 @@ TEST_F(SplitGguf, RefusesInconsistentPartsByName) {
                                  HasSubstr("00001-of-00003.gguf")));
   GgufBuilder more = part(1, 3, 3);
   more.tensor({.name = "extra", .dimensions = {1}, .type = 24, .data = "x"});
-  EXPECT_THAT(with(more), HasSubstr("'split.tensors.count' is 3, but the parts have 4"));
+  EXPECT_THAT(with(more), HasSubstr("'split.tensors.count' is 3, but there are 4"));
   EXPECT_THAT(with(GgufBuilder{}),
               HasSubstr("m-00002-of-00003.gguf: its metadata says part 1 of 1"));
   folder_.write(name(2), "GGUF");
@@ -291,6 +291,7 @@ TEST_F(SplitGguf, RefusesBadKeys) {
     return error_of(folder_.write("x.gguf", file.build()));
   };
   EXPECT_EQ(with(part(0, 1, 1)), "no error");
+  EXPECT_THAT(with(part(0, 1, 2)), HasSubstr("x.gguf: metadata key 'split.tensors.count' is 2"));
   EXPECT_THAT(with(part(0, 0, 1)), HasSubstr("'split.count' is 0"));
   EXPECT_THAT(with(part(3, 3, 1)), HasSubstr("'split.no' is 3, not below"));
   EXPECT_THAT(with(part(65535, 65535, 1)), HasSubstr("'split.no' is 65535"));
