@@ -177,3 +177,58 @@ pub unsafe extern "C" fn edge_words_free(words: EdgeWords) {
 pub unsafe extern "C" fn edge_test_panic(error: *mut EdgeBytes) -> i32 {
     unsafe { guarded(error, || panic!("on purpose")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(body: impl FnOnce() -> Outcome) -> (i32, String) {
+        let mut error = EdgeBytes::from(Vec::new());
+        let code = unsafe { guarded(&mut error, body) };
+        let text = unsafe { Vec::from_raw_parts(error.data, error.size, error.capacity) };
+        (code, String::from_utf8(text).unwrap())
+    }
+
+    #[test]
+    fn success_writes_no_error() {
+        assert_eq!(run(|| Ok(())), (0, String::new()));
+    }
+
+    #[test]
+    fn a_failure_gives_its_kind_and_message() {
+        let (code, message) = run(|| Err(Failure::file("tokenizer.json: no model")));
+        assert_eq!(code, Kind::InvalidFile as i32);
+        assert_eq!(message, "tokenizer.json: no model");
+    }
+
+    #[test]
+    fn a_panic_becomes_an_internal_error_with_its_place() {
+        let (code, message) = run(|| panic!("table {} is short", 3));
+        assert_eq!(code, Kind::Internal as i32);
+        assert!(message.contains("abi.rs:"), "{message}");
+        assert!(message.ends_with("table 3 is short"), "{message}");
+    }
+
+    #[test]
+    fn an_error_that_nobody_wants_is_dropped() {
+        let code = unsafe { guarded(std::ptr::null_mut(), || panic!("unseen")) };
+        assert_eq!(code, Kind::Internal as i32);
+    }
+
+    #[test]
+    fn an_empty_slice_may_be_null() {
+        let slice = EdgeSlice { data: std::ptr::null(), size: 0 };
+        assert!(unsafe { slice.bytes() }.is_empty());
+        assert!(unsafe { values::<u32>(std::ptr::null(), 0) }.is_empty());
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_is_refused_by_name() {
+        let bytes = [b'a', 0xC3, b'('];
+        let slice = EdgeSlice { data: bytes.as_ptr(), size: bytes.len() };
+        let Err(failure) = (unsafe { slice.text("the template") }) else {
+            panic!("accepted");
+        };
+        assert!(failure.message.starts_with("the template is not valid UTF-8"));
+    }
+}
