@@ -123,6 +123,22 @@ TokenId argmax(std::span<const float> row) {
   return static_cast<TokenId>(std::max_element(row.begin(), row.end()) - row.begin());
 }
 
+// One more greedy token of each run.
+Status decode_round(AnyModel& model, std::span<Run> runs) {
+  Round round;
+  std::vector<Run *> in_round;
+  for (Run& run : runs) {
+    round.segments.push_back({.sequence = run.id,
+                              .start = run.done,
+                              .kind = SegmentKind::decode,
+                              .tokens = {run.greedy.back()},
+                              .logit_rows = {0}});
+    in_round.push_back(&run);
+  }
+  return run_round(model, std::move(round), in_round,
+                   [](Run& run, std::span<const float> row) { run.greedy.push_back(argmax(row)); });
+}
+
 Status run_greedy(AnyModel& model, std::span<Run> runs, std::uint64_t count) {
   const std::uint32_t vocabulary = model.info().limits.vocabulary;
   for (Run& run : runs) {
@@ -131,19 +147,10 @@ Status run_greedy(AnyModel& model, std::span<Run> runs, std::uint64_t count) {
     }
   }
   for (std::uint64_t step = 1; step < count; ++step) {
-    Round round;
-    std::vector<Run *> in_round;
-    for (Run& run : runs) {
-      round.segments.push_back({.sequence = run.id,
-                                .start = run.done,
-                                .kind = SegmentKind::decode,
-                                .tokens = {run.greedy.back()},
-                                .logit_rows = {0}});
-      in_round.push_back(&run);
+    for (std::size_t first = 0; first < runs.size(); first += model.info().limits.rows) {
+      const std::size_t room = std::min<std::size_t>(model.info().limits.rows, runs.size() - first);
+      ZLLM_TRY(decode_round(model, runs.subspan(first, room)));
     }
-    ZLLM_TRY(run_round(model, std::move(round), in_round, [](Run& run, std::span<const float> row) {
-      run.greedy.push_back(argmax(row));
-    }));
   }
   return {};
 }

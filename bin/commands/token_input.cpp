@@ -73,6 +73,9 @@ Result<std::vector<std::vector<TokenId>>> read_token_sequences(const std::string
   for (const Json& item : *array) {
     ZLLM_TRY(sequences.emplace_back(), to_tokens(item, path));
   }
+  if (sequences.empty()) {
+    return Error{Code::invalid_argument, concat(path, ": has no sequences")};
+  }
   return sequences;
 }
 

@@ -27,6 +27,38 @@ class Device(unittest.TestCase):
             self.assertEqual(run(*arguments, files[1]).returncode, 0)
             self.assertEqual(files[0].read_bytes(), files[1].read_bytes())
 
+    def logits(self, *arguments):
+        return self.device("logits", "--model", MODELS / "llama-linear", *arguments)
+
+    def test_more_sequences_than_rows_of_a_round(self):
+        with tempfile.TemporaryDirectory() as folder:
+            many, out = pathlib.Path(folder) / "many.json", pathlib.Path(folder) / "out"
+            many.write_text(json.dumps([[i % 50] for i in range(600)]))
+            result = self.logits("--sequences", many, "--greedy", "2", "--out", out)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            many.write_text("[]")
+            result = self.logits("--sequences", many, "--out", out)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("many.json: has no sequences", text(result.stderr))
+
+    def test_out_replaces_files_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "file").write_text("old")
+            (folder / "link").symlink_to("file")
+            self.assertEqual(self.logits("--tokens", "999", "--out", folder / "link").returncode, 1)
+            self.assertEqual((folder / "file").read_text(), "old")
+            self.assertEqual(self.logits("--tokens", "1", "--out", folder / "link").returncode, 0)
+            self.assertTrue((folder / "link").is_symlink())
+            self.assertGreater((folder / "file").stat().st_size, 100)
+            self.assertEqual(self.logits("--tokens", "1", "--out", "/dev/null").returncode, 0)
+            self.assertTrue(pathlib.Path("/dev/null").is_char_device())
+            self.assertEqual(self.logits("--tokens", "1", "--out", "/dev/full").returncode, 1)
+            result = self.logits("--tokens", "1", "--out", folder)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("is a directory", text(result.stderr))
+            self.assertEqual(sorted(path.name for path in folder.iterdir()), ["file", "link"])
+
     def test_bench(self):
         result = self.device("bench", "--model", MODELS / "llama-linear", "--prompt-tokens", "8",
                              "--gen-tokens", "4", "--depth", "8", "--repeat", "1", "--json")

@@ -137,7 +137,7 @@ Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
   ZLLM_TRY(const auto fitted, fit_cache(backend, model, options));
   const auto& [cache_spec, fit] = fitted;
   const auto rows_per_round = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-      options.rows_per_round, 1, std::max<std::uint64_t>(fit.context, 1)));
+      options.rows_per_round, 1, std::max<std::uint64_t>(fit.cache_rows, 1)));
   Loader<B> loader(backend);
   ZLLM_TRY(Weight embedding, loader.matrix(model.weights.embedding,
                                            {.as_table = true, .as_product = spec.tied_embeddings}));

@@ -185,13 +185,20 @@ TEST(DenseDecoderMetadata, RefusesWhatChangesTheDataflow) {
   EXPECT_TRUE(names(read(gguf_metadata().set("general.architecture", text("mamba"))),
                     {"general.architecture", "mamba", "llama, qwen2 and qwen3"}));
   EXPECT_TRUE(names(read(gguf_metadata().set("general.type", text("adapter"))), {"adapter"}));
-  for (const char *key : {"llama.expert_count", "llama.attention.clamp_kqv",
-                          "llama.attention.max_alibi_bias", "llama.logit_scale"}) {
-    const auto changed = read(gguf_metadata().set(key, number_of(8)));
+  const std::vector<std::pair<const char *, GgufValue>> changes = {
+      {"llama.expert_count", number_of(8)},
+      {"llama.attention.clamp_kqv", 8.0},
+      {"llama.attention.max_alibi_bias", 8.0},
+      {"llama.logit_scale", 8.0}};
+  for (const auto& [key, value] : changes) {
+    const auto changed = read(gguf_metadata().set(key, value));
     EXPECT_TRUE(names(changed, {key}));
     EXPECT_EQ(changed.error().code, Code::unsupported);
   }
   EXPECT_TRUE(read(gguf_metadata().set("llama.expert_count", number_of(0))).ok());
+  for (const char *key : {"llama.rope.freq_base", "llama.attention.layer_norm_rms_epsilon"}) {
+    EXPECT_TRUE(names(read(gguf_metadata().set(key, number_of(1))), {key, "not a float"}));
+  }
   EXPECT_TRUE(names(read(gguf_metadata().set("llama.attention.causal", false)), {"causal"}));
   EXPECT_TRUE(names(read(gguf_metadata().set("llama.attention.scale", 0.5)), {"attention.scale"}));
   EXPECT_TRUE(read(gguf_metadata().set("llama.attention.scale", 0.35355339)).ok());
