@@ -12,12 +12,13 @@
 // shares between files must never come from one of them.
 namespace zllm::kernel::cpu {
 
-enum class Isa : std::uint8_t { scalar, avx2, avx512 };  // ascending: each runs on the later ones
+// Ascending: each runs on the later ones.
+enum class Isa : std::uint8_t { scalar, avx2, avx512, amx };
 
 std::string_view name(Isa isa);
 std::optional<Isa> isa_named(std::string_view name);
 
 // The best instruction set of the processor, but none above the cap.
-Isa best_isa(const CpuFeatures& features, Isa cap = Isa::avx512);
+Isa best_isa(const CpuFeatures& features, Isa cap = Isa::amx);
 
 }  // namespace zllm::kernel::cpu
