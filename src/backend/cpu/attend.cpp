@@ -34,9 +34,19 @@ const SegmentWork& owner(const std::vector<SegmentWork>& works, std::size_t inde
 
 std::size_t aligned(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
-// All but what the cache says: type and pages.
+std::vector<std::byte *> layer_pages(PagedCache& cache, LayerId layer,
+                                     std::span<const PageId> pages) {
+  std::vector<std::byte *> addresses;
+  addresses.reserve(pages.size());
+  for (const PageId page : pages) {
+    addresses.push_back(cache.page(page, layer));
+  }
+  return addresses;
+}
+
+// All but the pages.
 AttentionParams attention_params(const attention::GqaSpec& spec, const PagedSegment& segment,
-                                 const Tensor& queries, Tensor& out) {
+                                 kernel::cpu::KvType type, const Tensor& queries, Tensor& out) {
   return {.queries = queries.row(segment.first_row),
           .output = out.row(segment.first_row),
           .query_row_stride = queries.columns(),
@@ -48,7 +58,9 @@ AttentionParams attention_params(const attention::GqaSpec& spec, const PagedSegm
           .head = spec.head,
           .window = spec.window,
           .scale = spec.scale,
-          .softcap = spec.softcap};
+          .softcap = spec.softcap,
+          .sinks = nullptr,
+          .type = type};
 }
 
 void append_rows(ThreadPool& threads, const kernel::cpu::AttentionKernels& kernels,
@@ -71,16 +83,13 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
   std::vector<SegmentWork> works(segments.size());
   std::size_t tasks = 0;
   std::size_t merges = 0;
-  std::size_t partials = 0;
-  std::size_t scratch = 0;
+  std::size_t partials = 0;  // floats
+  std::size_t scratch = 0;   // floats of one thread
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const PagedSegment& segment = segments[i];
     SegmentWork& work = works[i];
-    for (const PageId page : segment.pages) {
-      work.pages.push_back(cache.page(page, layer));
-    }
-    work.params = attention_params(spec, segment, queries, out);
-    work.params.type = cache.kernel_type();
+    work.pages = layer_pages(cache, layer, segment.pages);
+    work.params = attention_params(spec, segment, cache.kernel_type(), queries, out);
     work.params.pages = work.pages.data();
     work.plan = kernel::cpu::plan_attention(work.params, threads.threads());
     work.first_task = tasks;
@@ -94,7 +103,7 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
   ZLLM_TRY(state_->attention_scratch.grow(scratch * threads.threads()));
   ZLLM_TRY(state_->attention_partials.grow(partials));
 
-  const kernel::cpu::AttentionKernels& kernels = *state_->attention;
+  const auto& kernels = *state_->attention;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const PagedSegment& segment = segments[i];
     append_rows(threads, kernels,

@@ -6,8 +6,6 @@
 namespace zllm::backend::cpu {
 namespace {
 
-using kernel::cpu::ActivationBlock;
-
 // Matrix rows of one piece of work: two panels of the packed form, which share what a product
 // reads.
 constexpr std::size_t kPanelRows = 16;
