@@ -68,6 +68,27 @@ TEST(Json, KeepsOrderAndTypes) {
   EXPECT_EQ(again->dump(), json->dump());
 }
 
+TEST(Json, IntegersBeyond64BitsAreFloats) {
+  const auto json = Json::parse(
+      R"({"a":1000000000000000019884624838656,"b":[18446744073709551616,-9223372036854775809],)"
+      R"("c":"\"18446744073709551616","d":18446744073709551615,"e":1e2})",
+      "t");
+  ASSERT_TRUE(json.ok()) << json.error().message;
+  double number = 0;
+  EXPECT_TRUE(json->find("a")->as_number(number));
+  EXPECT_EQ(number, 1e30);
+  std::uint64_t natural = 0;
+  EXPECT_FALSE((*json->find("b")->as_array())[0].as_unsigned(natural));
+  EXPECT_TRUE((*json->find("b")->as_array())[1].as_number(number));
+  EXPECT_EQ(number, -0x1p63);
+  EXPECT_EQ(*json->find("c")->as_string(), "\"18446744073709551616");
+  EXPECT_TRUE(json->find("d")->as_unsigned(natural));
+  for (const char *text :
+       {"-", "1e999", "018446744073709551616", "[\"18446744073709551616", "\"\\"}) {
+    EXPECT_FALSE(Json::parse(text, "t").ok()) << text;
+  }
+}
+
 TEST(Json, RefusesWhatIsNotOneDocument) {
   for (const char *text : {"", "{", "[1,]", "{} {}", "nan", "{\"a\":1,\"a\":2}", "\"\xff\""}) {
     EXPECT_FALSE(Json::parse(text, "t").ok()) << text;

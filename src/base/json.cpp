@@ -1,7 +1,10 @@
 #include <zllm/base/json.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <system_error>
 #include <unordered_set>
 
 #include <simdjson.h>
@@ -76,6 +79,45 @@ Result<Json> convert(element source, std::string_view what) {
   return Error{Code::internal, concat(what, ": JSON element of unknown type")};
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Whether an integer's text is beyond 64 bits.
+bool is_wide_integer(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  if (text.size() < 19 || !std::ranges::all_of(text.substr(is_negative ? 1 : 0), is_digit)) {
+    return false;
+  }
+  std::int64_t integer = 0;
+  std::uint64_t natural = 0;
+  const char *end = text.data() + text.size();
+  const auto result = is_negative ? std::from_chars(text.data(), end, integer)
+                                  : std::from_chars(text.data(), end, natural);
+  return result.ec == std::errc::result_out_of_range;
+}
+
+// Spells integers beyond 64 bits as floats. JSON allows them and published files have them, such
+// as 10^30 for "no limit", but the library refuses them.
+std::string widened(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t begin = i;
+    if (text[i] == '"') {
+      for (++i; i < text.size() && text[i] != '"'; ++i) {
+        i += text[i] == '\\' ? 1U : 0U;
+      }
+      i = std::min(i + 1, text.size());
+      out += text.substr(begin, i - begin);
+    } else if (text[i] == '-' || is_digit(text[i])) {
+      i = std::min(text.find_first_not_of("+-.0123456789eE", i), text.size());
+      out += text.substr(begin, i - begin);
+      out += is_wide_integer(text.substr(begin, i - begin)) ? ".0" : "";
+    } else {
+      out += text[i++];
+    }
+  }
+  return out;
+}
+
 void dump_to(const Json& json, std::string& out) {
   std::int64_t integer = 0;
   std::uint64_t natural = 0;
@@ -124,7 +166,14 @@ Result<Json> Json::parse(std::string_view text, std::string_view what) {
     return Error{Code::resource_exhausted, concat(what, ": ", simdjson::error_message(error))};
   }
   element root;
-  if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
+  auto error = parser.parse(text.data(), text.size()).get(root);
+  if (error) {
+    if (const std::string again = widened(text); again.size() != text.size()) {
+      error = parser.allocate(again.size(), kJsonDepthLimit);
+      error = error ? error : parser.parse(again).get(root);
+    }
+  }
+  if (error) {
     return Error{Code::invalid_file,
                  concat(what, ": not valid JSON: ", simdjson::error_message(error))};
   }

@@ -28,7 +28,8 @@ class Json {
   explicit Json(Object value) : value_(std::move(value)) {}
 
   // Parses one complete document of valid UTF-8. Refused: duplicate keys of one object, nesting
-  // deeper than kJsonDepthLimit, trailing text. `what` names the text in errors.
+  // deeper than kJsonDepthLimit, trailing text. Integers beyond 64 bits become floats. `what` names
+  // the text in errors.
   static Result<Json> parse(std::string_view text, std::string_view what);
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }

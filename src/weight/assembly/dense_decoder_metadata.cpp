@@ -3,7 +3,9 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <zllm/base/text.h>
 #include <zllm/weight/assembly/dense_decoder_spec.h>
@@ -12,6 +14,8 @@
 
 namespace zllm::weight {
 namespace {
+
+constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
 
 struct Family {
   std::string_view architecture;
@@ -80,17 +84,44 @@ Status refuse_unsupported(const MetadataReader& reader) {
   return {};
 }
 
+// A token's number must follow from its text.
+Status refuse_duplicates(const std::vector<std::string_view>& tokens) {
+  std::unordered_map<std::string_view, std::size_t> first;
+  first.reserve(tokens.size());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const auto [other, is_new] = first.emplace(tokens[i], i);
+    if (!is_new) {
+      return Error{Code::invalid_file, concat("metadata key ", kTokensKey, ": entry ", i, " ",
+                                              quote(tokens[i]), " repeats entry ", other->second)};
+    }
+  }
+  return {};
+}
+
 Result<std::optional<std::uint64_t>> tokenizer_size(const GgufMetadata& metadata) {
-  constexpr std::string_view kKey = "tokenizer.ggml.tokens";
-  const GgufValue *value = metadata.find(kKey);
+  const GgufValue *value = metadata.find(kTokensKey);
   if (value == nullptr) {
     return std::optional<std::uint64_t>();
   }
   const auto *array = std::get_if<GgufArray>(value);
-  if (array == nullptr || !std::holds_alternative<std::vector<std::string_view>>(array->items)) {
-    return Error{Code::invalid_file, concat("metadata key ", kKey, " must be an array of strings")};
+  const auto *tokens =
+      array == nullptr ? nullptr : std::get_if<std::vector<std::string_view>>(&array->items);
+  if (tokens == nullptr) {
+    return Error{Code::invalid_file,
+                 concat("metadata key ", kTokensKey, " must be an array of strings")};
   }
-  return std::optional<std::uint64_t>(array->size());
+  ZLLM_TRY(refuse_duplicates(*tokens));
+  for (const std::string_view key : {"tokenizer.ggml.token_type", "tokenizer.ggml.scores"}) {
+    const GgufValue *other = metadata.find(key);
+    const auto *entries = other == nullptr ? nullptr : std::get_if<GgufArray>(other);
+    if (other != nullptr && (entries == nullptr || entries->size() != tokens->size())) {
+      return Error{Code::invalid_file,
+                   concat("metadata key ", key, " must be an array with one entry for each of the ",
+                          tokens->size(), " tokens, found ",
+                          entries == nullptr ? gguf_type_text(*other) : to_text(entries->size()))};
+    }
+  }
+  return std::optional<std::uint64_t>(tokens->size());
 }
 
 // All the places that tell the vocabulary's size must agree.

@@ -148,8 +148,36 @@ TEST(DenseDecoderMetadata, ArraysOfLayersMustBeUniform) {
   EXPECT_TRUE(names(read(gguf_metadata().set(key, array<std::int64_t>({-1, -1}))), {key}));
 }
 
+// Tokens of one letter, at most 40.
+std::vector<std::string_view> letters(std::size_t count) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789.,+-";
+  std::vector<std::string_view> tokens;
+  for (std::size_t i = 0; i < count; ++i) {
+    tokens.push_back(kLetters.substr(i, 1));
+  }
+  return tokens;
+}
+
+TEST(DenseDecoderMetadata, TokensAreUniqueAndTheirColumnsAsLong) {
+  const auto with = [](std::vector<std::string_view> tokens, std::string_view key = "x",
+                       GgufValue column = number_of(0)) {
+    MetadataList list = gguf_metadata();
+    return read(list.set("tokenizer.ggml.tokens", array(std::move(tokens))).set(key, column));
+  };
+  EXPECT_TRUE(with(letters(40)).ok());
+  auto twice = letters(40);
+  twice[7] = twice[3];
+  EXPECT_TRUE(names(with(twice), {"tokenizer.ggml.tokens", "entry 7 'd' repeats entry 3"}));
+  const std::string_view types = "tokenizer.ggml.token_type";
+  EXPECT_TRUE(with(letters(40), types, array(std::vector<std::int64_t>(40, 1))).ok());
+  EXPECT_TRUE(names(with(letters(40), types, array(std::vector<std::int64_t>(39, 1))),
+                    {types, "40 tokens, found 39"}));
+  EXPECT_TRUE(names(with(letters(40), "tokenizer.ggml.scores", 1.0),
+                    {"tokenizer.ggml.scores", "found a float"}));
+}
+
 TEST(DenseDecoderMetadata, SizesOfTheVocabularyMustAgree) {
-  const std::vector<std::string_view> tokens(39, "t");
+  const std::vector<std::string_view> tokens = letters(39);
   EXPECT_TRUE(names(read(gguf_metadata().set("tokenizer.ggml.tokens", array(tokens))),
                     {"llama.vocab_size", "40", "tokenizer.ggml.tokens", "39"}));
   MetadataList only_tokens = gguf_metadata().remove("llama.vocab_size");
