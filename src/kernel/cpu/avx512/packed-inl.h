@@ -218,14 +218,15 @@ template <PanelLayout kLayout>
   store(params.output, 0, first_output, lanes(params.matrix.rows - first_output), sums[0][0]);
 }
 
+// `kept` without bits starts the sums at zero, so that they need no pass of their own for it.
 template <std::size_t kRows, PanelLayout kLayout, std::size_t kPanels>
 inline void add_rows(const ColumnBlock<kLayout> (&blocks)[kPanels],
                      const ActivationBlock *activations, std::size_t stride, std::size_t first,
-                     __m512 (&sums)[kPanels][kTileRows]) {
+                     __mmask16 kept, __m512 (&sums)[kPanels][kTileRows]) {
   __m512 rows[kPanels][kRows];
   for (std::size_t panel = 0; panel < kPanels; ++panel) {
     for (std::size_t row = 0; row < kRows; ++row) {
-      rows[panel][row] = sums[panel][first + row];
+      rows[panel][row] = _mm512_maskz_load_ps(kept, &sums[panel][first + row]);
     }
   }
   multiply_add(blocks, activations + first * stride, stride, rows);
@@ -244,19 +245,15 @@ template <PanelLayout kLayout, std::size_t kPanels>
   const std::size_t stride = params.matrix.columns / 32;
   const ActivationBlock *activations = params.activations + first_row * stride;
   __m512 sums[kPanels][kTileRows];
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < kPanels; ++i) {
-      sums[i][row] = _mm512_setzero_ps();
-    }
-  }
   for_column_blocks<kLayout, kPanels, false>(
       params, panel, [&](const ColumnBlock<kLayout>(&blocks)[kPanels], std::size_t index) {
+        const auto kept = static_cast<__mmask16>(index == 0 ? 0 : 0xFFFF);
         std::size_t row = 0;
         for (; row + kStep <= rows; row += kStep) {
-          add_rows<kStep>(blocks, activations + index, stride, row, sums);
+          add_rows<kStep>(blocks, activations + index, stride, row, kept, sums);
         }
         for (; row < rows; ++row) {
-          add_rows<1>(blocks, activations + index, stride, row, sums);
+          add_rows<1>(blocks, activations + index, stride, row, kept, sums);
         }
       });
   for (std::size_t i = 0; i < kPanels; ++i) {
