@@ -46,6 +46,7 @@ struct Fit {
   std::optional<runtime::MemoryNeed> need;
   std::optional<runtime::MemoryFit> fit;
   std::string problem;
+  bool is_invalid = false;  // the model contradicts itself; nothing could load it
   std::vector<std::string> warnings;
 };
 
@@ -68,6 +69,8 @@ Fit find_fit(const weight::ModelFiles& files) {
   auto needs = registry::model_needs(files, {});
   if (!needs.ok()) {
     fit.problem = needs.error().message;
+    // A file of a vocabulary alone is legal; what this build does not know may be right.
+    fit.is_invalid = needs.error().code != Code::unsupported && !files.tensors.entries().empty();
     return fit;
   }
   fit.need = needs->memory;
@@ -258,6 +261,9 @@ std::string to_json(const Report& report) {
 Status run(const Options& options) {
   ZLLM_TRY(const Report report, look_into(options));
   ZLLM_TRY(write_out(options.json ? to_json(report) : to_text(report)));
+  if (report.fit.is_invalid) {
+    return Error{Code::invalid_file, report.fit.problem};
+  }
   if (report.bad && !report.bad->empty()) {
     return Error{
         Code::invalid_file,

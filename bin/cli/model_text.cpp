@@ -9,6 +9,7 @@
 
 #include <zllm/base/mapped_file.h>
 #include <zllm/base/text.h>
+#include <zllm/base/text_file.h>
 #include <zllm/text/tokenizer_files.h>
 #include <zllm/weight/container/gguf.h>
 
@@ -20,13 +21,6 @@ using weight::GgufMetadata;
 
 constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
 
-Result<std::string> read_file(const std::string& path) {
-  ZLLM_TRY(const MappedFile file, MappedFile::open(path));
-  std::string text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
-  ZLLM_TRY(file.check());
-  return text;
-}
-
 // additional_chat_templates/NAME.jinja, by name.
 Result<std::vector<text::NamedTemplate>> read_additional(const std::string& folder) {
   std::vector<text::NamedTemplate> templates;
@@ -34,7 +28,7 @@ Result<std::vector<text::NamedTemplate>> read_additional(const std::string& fold
   fs::directory_iterator entry(fs::path(folder) / "additional_chat_templates", ignored);
   for (; !ignored && entry != fs::directory_iterator(); entry.increment(ignored)) {
     if (entry->path().extension() == ".jinja") {
-      ZLLM_TRY(std::string source, read_file(entry->path().string()));
+      ZLLM_TRY(std::string source, read_text_file(entry->path().string()));
       templates.push_back({.name = entry->path().stem().string(), .source = std::move(source)});
     }
   }
@@ -48,7 +42,7 @@ Result<ModelText> from_folder(const std::string& folder) {
   std::optional<std::string> source;
   const std::string file = (fs::path(folder) / "chat_template.jinja").string();
   if (fs::exists(file)) {
-    ZLLM_TRY(source, read_file(file));
+    ZLLM_TRY(source, read_text_file(file));
   }
   auto templates = text::ChatTemplateSet::from_folder(
       files.config, source ? std::optional<std::string_view>(*source) : std::nullopt, additional);
@@ -124,10 +118,15 @@ Result<ModelText> from_metadata(const GgufMetadata& metadata, const std::string&
   ZLLM_TRY(text::Tokenizer tokenizer, tokenizer_of(metadata, pre_tokenizer));
   std::vector<std::pair<std::string_view, std::string_view>> sources;
   for (const auto& [name, value] : metadata.items()) {
-    const auto *source = std::get_if<std::string_view>(&value);
-    if (name.starts_with(kTemplateKey) && source != nullptr) {
-      sources.emplace_back(name, *source);
+    // tokenizer.chat_templates lists the names of the others and is no template itself.
+    if (name != kTemplateKey && !name.starts_with(concat(kTemplateKey, "."))) {
+      continue;
     }
+    const auto *source = std::get_if<std::string_view>(&value);
+    if (source == nullptr) {
+      return Error{Code::invalid_file, concat(name, " must be a string")};
+    }
+    sources.emplace_back(name, *source);
   }
   ZLLM_TRY(text::ChatTemplateSet templates, text::ChatTemplateSet::from_gguf(sources));
   ZLLM_TRY(text::SpecialTokens special, special_tokens_of(metadata));
