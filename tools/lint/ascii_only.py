@@ -1,4 +1,4 @@
-"""Sources and documents are ASCII, without tabs, trailing blanks or carriage returns."""
+"""Sources and documents are ASCII, without tabs, trailing blanks, carriage returns or conflicts."""
 
 import sources
 
@@ -13,6 +13,8 @@ for path in sources.files():
     for number, line in enumerate(sources.read(path).split("\n"), 1):
         if any(ord(letter) > 126 or ord(letter) < 32 for letter in line):
             problems.append(f"{path}:{number}: a byte that is not printable ASCII")
+        if line.startswith(("<" * 7 + " ", ">" * 7 + " ")):
+            problems.append(f"{path}:{number}: a merge conflict")
         if line != line.rstrip():
             problems.append(f"{path}:{number}: blanks at the end of the line")
 sources.finish(problems, checked, "files")
