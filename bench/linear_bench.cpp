@@ -124,7 +124,7 @@ void measure(Isa isa, int threads, Encoding encoding, std::size_t m, std::uint64
 }  // namespace
 
 int main(int argc, char **argv) {
-  const Isa cap = argc > 1 ? isa_named(argv[1]).value_or(Isa::amx) : Isa::amx;
+  const Isa cap = argc > 1 ? isa_named(argv[1]).value_or(Isa::avx512) : Isa::avx512;
   const Isa isa = best_isa(cpu_features(), cap);
   const int threads = argc > 2 ? std::atoi(argv[2]) : 2;
   const std::string_view only = argc > 3 ? argv[3] : "";

@@ -32,9 +32,9 @@ std::string processor_section() {
   return concat("processor\n  AVX2, FMA, F16C      ", yes_no(features.avx2),
                 "\n  AVX-512 with VNNI    ", yes_no(features.avx512), "\n  AVX-512 VBMI         ",
                 yes_no(features.avx512_vbmi), "\n  AVX-512 BF16         ",
-                yes_no(features.avx512_bf16), "\n  AMX int8             ", yes_no(features.amx),
-                "\n  instruction set      ", kernel::cpu::name(kernel::cpu::best_isa(features)),
-                "\n  threads              ", usable_processors(), "\n");
+                yes_no(features.avx512_bf16), "\n  instruction set      ",
+                kernel::cpu::name(kernel::cpu::best_isa(features)), "\n  threads              ",
+                usable_processors(), "\n");
 }
 
 std::string memory_section() {

@@ -9,7 +9,6 @@ struct CpuFeatures {
   bool avx512 = false;  // AVX-512 F, BW, VL, DQ and VNNI together, on top of avx2
   bool avx512_vbmi = false;
   bool avx512_bf16 = false;
-  bool amx = false;  // AMX tiles with int8 products on top of avx512, granted to this process
 };
 
 // Probed once; any thread.

@@ -16,7 +16,7 @@ namespace zllm::backend::cpu {
 
 struct CpuOptions {
   unsigned threads = 0;  // 0 = as many as the process may use
-  kernel::cpu::Isa isa_cap = kernel::cpu::Isa::amx;
+  kernel::cpu::Isa isa_cap = kernel::cpu::Isa::avx512;
 };
 
 // Everything is done when a call returns.

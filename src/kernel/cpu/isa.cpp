@@ -7,7 +7,7 @@
 namespace zllm::kernel::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"scalar", "avx2", "avx512", "amx"};
+constexpr std::array<std::string_view, 3> kNames = {"scalar", "avx2", "avx512"};
 
 }  // namespace
 
@@ -22,10 +22,7 @@ std::optional<Isa> isa_named(std::string_view name) {
 }
 
 Isa best_isa(const CpuFeatures& features, Isa cap) {
-  const Isa best = features.amx      ? Isa::amx
-                   : features.avx512 ? Isa::avx512
-                   : features.avx2   ? Isa::avx2
-                                     : Isa::scalar;
+  const Isa best = features.avx512 ? Isa::avx512 : features.avx2 ? Isa::avx2 : Isa::scalar;
   return std::min(best, cap);
 }
 

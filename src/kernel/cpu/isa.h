@@ -12,13 +12,12 @@
 // shares between files must never come from one of them.
 namespace zllm::kernel::cpu {
 
-// Ascending: each runs on the later ones.
-enum class Isa : std::uint8_t { scalar, avx2, avx512, amx };
+enum class Isa : std::uint8_t { scalar, avx2, avx512 };  // ascending: each runs on the later ones
 
 std::string_view name(Isa isa);
 std::optional<Isa> isa_named(std::string_view name);
 
 // The best instruction set of the processor, but none above the cap.
-Isa best_isa(const CpuFeatures& features, Isa cap = Isa::amx);
+Isa best_isa(const CpuFeatures& features, Isa cap = Isa::avx512);
 
 }  // namespace zllm::kernel::cpu

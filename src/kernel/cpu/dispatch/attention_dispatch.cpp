@@ -11,7 +11,6 @@ namespace zllm::kernel::cpu {
 const AttentionKernels& attention_kernels(Isa isa) {
 #if defined(__x86_64__)
   switch (isa) {
-    case Isa::amx:
     case Isa::avx512:
       return avx512::attention_kernels();
     case Isa::avx2:

@@ -19,7 +19,7 @@ namespace {
 
 std::vector<Isa> present() {
   std::vector<Isa> all;
-  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::amx}) {
+  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512}) {
     if (best_isa(cpu_features(), isa) == isa) {
       all.push_back(isa);
     }

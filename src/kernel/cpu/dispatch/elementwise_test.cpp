@@ -19,7 +19,7 @@ const std::vector<std::size_t> kWidths = {1, 3, 4, 15, 16, 17, 33, 64, 65, 257, 
 // Every table that this processor can run.
 std::vector<const ElementwiseKernels *> present() {
   std::vector<const ElementwiseKernels *> all;
-  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::amx}) {
+  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512}) {
     if (best_isa(cpu_features(), isa) == isa) {
       all.push_back(&elementwise_kernels(isa));
     }

@@ -2,7 +2,6 @@
 
 #include <zllm/kernel/cpu/scalar/linear.h>
 #if defined(__x86_64__)
-#include <zllm/kernel/cpu/amx/linear.h>
 #include <zllm/kernel/cpu/avx2/linear.h>
 #include <zllm/kernel/cpu/avx512/linear.h>
 #endif
@@ -12,8 +11,6 @@ namespace zllm::kernel::cpu {
 const LinearKernels& linear_kernels(Isa isa) {
 #if defined(__x86_64__)
   switch (isa) {
-    case Isa::amx:
-      return amx::linear_kernels();
     case Isa::avx512:
       return avx512::linear_kernels();
     case Isa::avx2:

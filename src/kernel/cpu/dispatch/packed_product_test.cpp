@@ -43,21 +43,17 @@ TEST(PackedProduct, IsNearTheReferenceOfTheActivations) {
   }
 }
 
-// Around every switch between ways to multiply: row counts, an odd number of panels, column blocks
-// that do not fill the last group of them.
 TEST(PackedProduct, ARowHasTheSameBitsInEveryCompany) {
-  constexpr std::size_t kMost = 100;
   std::uint32_t seed = 2000;
   for (const Encoding encoding : encodings(packable)) {
-    const std::size_t blocks = block_columns(encoding) == 32 ? 7 : 2;
-    const Matrix weights(encoding, 33, blocks * block_columns(encoding), ++seed);
+    const Matrix weights(encoding, 33, 2 * block_columns(encoding), ++seed);
     const Packed packed(weights.view);
     const std::size_t columns = weights.view.columns;
-    const auto inputs = random_floats(kMost * columns, ++seed);
+    const auto inputs = random_floats(33 * columns, ++seed);
     for (const Isa isa : present()) {
       const auto activations = quantize(isa, inputs);
       std::vector<float> single;
-      for (std::size_t row = 0; row < kMost; ++row) {
+      for (std::size_t row = 0; row < 33; ++row) {
         const auto begin =
             activations.begin() + static_cast<std::ptrdiff_t>(row * columns / kActivationBlock);
         const std::vector<ActivationBlock> one(
@@ -65,30 +61,12 @@ TEST(PackedProduct, ARowHasTheSameBitsInEveryCompany) {
         const auto output = multiply(isa, packed.matrix, one, 1);
         single.insert(single.end(), output.begin(), output.end());
       }
-      for (std::size_t count = 2; count <= kMost; count = count == 40 ? kMost : count + 1) {
+      for (const std::size_t count : {2U, 3U, 4U, 5U, 7U, 8U, 9U, 15U, 33U}) {
         const auto output = multiply(isa, packed.matrix, activations, count);
         EXPECT_EQ(std::memcmp(output.data(), single.data(), output.size() * sizeof(float)), 0)
             << title(isa, encoding) << ", " << count << " rows";
       }
     }
-  }
-}
-
-TEST(PackedProduct, TilesGiveTheBitsOfTheVectors) {
-  if (present().back() != Isa::amx) {
-    GTEST_SKIP() << "no AMX";
-  }
-  std::uint32_t seed = 3000;
-  for (const Encoding encoding : encodings(packable)) {
-    const Matrix weights(encoding, 90, 3 * block_columns(encoding), ++seed);
-    const Packed packed(weights.view);
-    auto inputs = random_floats(77 * weights.view.columns, ++seed);
-    inputs[5] = std::nanf("");
-    const auto activations = quantize(Isa::avx512, inputs);
-    const auto tiles = multiply(Isa::amx, packed.matrix, activations, 77);
-    const auto vectors = multiply(Isa::avx512, packed.matrix, activations, 77);
-    EXPECT_EQ(std::memcmp(tiles.data(), vectors.data(), tiles.size() * sizeof(float)), 0)
-        << title(Isa::amx, encoding);
   }
 }
 
@@ -121,22 +99,21 @@ TEST(PackedProduct, RangesTouchTheirOwnOutputsOnly) {
 }
 
 TEST(PackedProduct, AddsBiasAndAccumulates) {
-  constexpr std::size_t kRows = 50;
   const Matrix weights(Encoding::q8_0, 19, 64, 5);
   const Packed packed(weights.view);
-  const auto inputs = random_floats(kRows * 64, 6);
+  const auto inputs = random_floats(std::size_t{2} * 64, 6);
   const auto bias = random_floats(19, 7);
   for (const Isa isa : present()) {
     const auto activations = quantize(isa, inputs);
-    const auto product = multiply(isa, packed.matrix, activations, kRows);
-    std::vector<float> output = random_floats(kRows * 19, 8);
+    const auto product = multiply(isa, packed.matrix, activations, 2);
+    std::vector<float> output = random_floats(std::size_t{2} * 19, 8);
     const auto before = output;
     linear_kernels(isa).multiply_packed(
         {.matrix = packed.matrix,
          .first_panel = 0,
          .end_panel = 2,
          .activations = activations.data(),
-         .activation_rows = kRows,
+         .activation_rows = 2,
          .output = {
              .values = output.data(), .stride = 19, .bias = bias.data(), .accumulate = true}});
     for (std::size_t i = 0; i < output.size(); ++i) {

@@ -28,7 +28,7 @@ constexpr float kUntouched = 123.5F;
 
 [[maybe_unused]] std::vector<Isa> present() {
   std::vector<Isa> all = {Isa::scalar};
-  for (const Isa isa : {Isa::avx2, Isa::avx512, Isa::amx}) {
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
     if (best_isa(cpu_features(), isa) == isa) {
       all.push_back(isa);
     }
