@@ -38,7 +38,7 @@ stop() {
   trap '' INT TERM HUP
   if [[ -n $child ]]; then
     [[ $child_may_be_ended == yes ]] && kill -TERM -- "-$child" 2>/dev/null
-    wait "$child" 2>/dev/null
+    wait -f "$child" 2>/dev/null
   fi
   exit "$1"
 }
@@ -52,7 +52,7 @@ run() {
   child_may_be_ended=yes
   "$@" </dev/null &
   child=$!
-  wait "$child"
+  wait -f "$child"
   local result=$?
   child=
   return $result
@@ -61,7 +61,7 @@ run_to_its_end() {
   child_may_be_ended=no
   "$@" </dev/null &
   child=$!
-  wait "$child"
+  wait -f "$child"
   local result=$?
   child=
   return $result
