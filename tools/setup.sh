@@ -21,7 +21,7 @@ oldest_rust=88 # minor version of Rust 1 that the crates in rust/edge ask for
 # What a build needs, as "command=package" or a package that has no command.
 build_packages=(cmake=cmake ninja=ninja-build g++=g++ ccache=ccache mold=mold python3=python3
   "python3 -m pip=python3-pip" ca-certificates libsimdjson-dev libyaml-cpp-dev libcli11-dev)
-check_packages=(git=git clang++-19=clang-19 clang-tidy-19=clang-tidy-19
+check_packages=(git=git "python3 -m ensurepip=python3-venv" clang++-19=clang-19 clang-tidy-19=clang-tidy-19
   clang-format-19=clang-format-19 llvm-symbolizer-19=llvm-19 nm=binutils libclang-rt-19-dev
   libgtest-dev libgmock-dev librapidcheck-dev)
 

@@ -71,7 +71,7 @@ std::string metadata_text(const GgufValue& value) {
       [](const auto& items) {
         std::string text = concat("[", items.size(), "] ");
         for (std::size_t i = 0; i < std::min(items.size(), kShownItems); ++i) {
-          const typename std::decay_t<decltype(items)>::value_type item = items[i];
+          const auto& item = items[i];
           text += concat(i == 0 ? "" : ", ", scalar_text(item));
         }
         return text + (items.size() > kShownItems ? ", ..." : "");
@@ -101,7 +101,7 @@ Json metadata_json(const GgufValue& value) {
       [](const auto& items) -> Json {
         Json::Array first;
         for (std::size_t i = 0; i < std::min(items.size(), kShownItems); ++i) {
-          const typename std::decay_t<decltype(items)>::value_type item = items[i];
+          const auto& item = items[i];
           first.push_back(scalar_json(item));
         }
         if (items.size() <= kShownItems) {

@@ -80,6 +80,7 @@ const Option *OptionTable::find(std::string_view name) const {
 
 std::vector<std::string_view> OptionTable::names() const {
   std::vector<std::string_view> names;
+  names.reserve(options_.size());
   for (const Option& option : options_) {
     names.push_back(option.name);
   }

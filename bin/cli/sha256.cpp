@@ -26,7 +26,8 @@ std::uint32_t big_endian(const std::byte *bytes) {
   return std::endian::native == std::endian::little ? __builtin_bswap32(word) : word;
 }
 
-// One round, of which only d and h change; the names are those of the standard.
+// One round, of which only d and h change; the names are those of the standard. As nine values the
+// eight words of the state stay in registers. NOLINTNEXTLINE(readability-function-size)
 inline void turn(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t& d,
                  std::uint32_t e, std::uint32_t f, std::uint32_t g, std::uint32_t& h,
                  std::uint32_t k) {

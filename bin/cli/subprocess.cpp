@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds kPoll{50};
 
 Result<pid_t> start(const std::vector<std::string>& arguments) {
   std::vector<char *> raw;
+  raw.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) {
     raw.push_back(const_cast<char *>(argument.c_str()));  // posix_spawn writes to none of them
   }

@@ -89,9 +89,10 @@ bool is_wide_integer(std::string_view text) {
   }
   std::int64_t integer = 0;
   std::uint64_t natural = 0;
-  const char *end = text.data() + text.size();
-  const auto result = is_negative ? std::from_chars(text.data(), end, integer)
-                                  : std::from_chars(text.data(), end, natural);
+  const char *const begin = text.data();
+  const char *const end = begin + text.size();
+  const auto result =
+      is_negative ? std::from_chars(begin, end, integer) : std::from_chars(begin, end, natural);
   return result.ec == std::errc::result_out_of_range;
 }
 

@@ -99,6 +99,7 @@ Result<ChatTemplateSet> ChatTemplateSet::from_source(std::string_view source) {
 
 std::vector<std::string_view> ChatTemplateSet::names() const {
   std::vector<std::string_view> names;
+  names.reserve(templates_.size());
   for (const Compiled& compiled : templates_) {
     names.emplace_back(compiled.name);
   }

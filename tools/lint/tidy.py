@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -24,7 +25,7 @@ configuration = "".join(sources.read(path) for path in sources.files()
 
 
 def preprocessed(entry):
-    words = [word for word in entry["command"].split() if not word.endswith("ccache")]
+    words = [word for word in shlex.split(entry["command"]) if not word.endswith("ccache")]
     words[words.index("-o"):words.index("-o") + 2] = []
     words[words.index("-c")] = "-E"
     return subprocess.run(words, cwd=entry["directory"], capture_output=True)
