@@ -23,7 +23,7 @@ build_packages=(cmake=cmake ninja=ninja-build g++=g++ ccache=ccache mold=mold py
   "python3 -m pip=python3-pip" ca-certificates libsimdjson-dev libyaml-cpp-dev libcli11-dev)
 check_packages=(git=git "python3 -m ensurepip=python3-venv" clang++-19=clang-19 clang-tidy-19=clang-tidy-19
   clang-format-19=clang-format-19 llvm-symbolizer-19=llvm-19 nm=binutils libclang-rt-19-dev
-  libgtest-dev libgmock-dev librapidcheck-dev)
+  libgtest-dev libgmock-dev)
 
 say() { printf '%s\n' "$*" >&2; }
 fail() {

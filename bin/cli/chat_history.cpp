@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <zllm/base/json.h>
-#include <zllm/base/mapped_file.h>
 #include <zllm/base/text.h>
+#include <zllm/base/text_file.h>
 
 namespace zllm::cli {
 namespace {
@@ -46,9 +46,7 @@ Status save_history(const std::string& path, const std::vector<Message>& message
 }
 
 Result<std::vector<Message>> load_history(const std::string& path) {
-  ZLLM_TRY(const MappedFile file, MappedFile::open(path));
-  const std::string text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
-  ZLLM_TRY(file.check());
+  ZLLM_TRY(const std::string text, read_text_file(path));
   ZLLM_TRY(const Json json, Json::parse(text, path));
   const Json *list = json.find("messages");
   if (list == nullptr || list->as_array() == nullptr) {

@@ -122,18 +122,18 @@ Result<RoundOutput> DenseModel<B>::logits(const Round& round) {
   output.logits.resize(wanted.size() * spec_.vocabulary);
   // The head runs over a bounded number of rows at a time: its output is as wide as the vocabulary.
   const auto step = static_cast<std::uint32_t>(std::min<std::size_t>(wanted.size(), kLogitRows));
-  ZLLM_TRY(Tensor scores, backend_.tensor(step, spec_.vocabulary));
   for (std::size_t first = 0; first < wanted.size(); first += step) {
     const std::size_t count = std::min<std::size_t>(step, wanted.size() - first);
     work_.normed.set_rows(static_cast<std::uint32_t>(count));
-    scores.set_rows(static_cast<std::uint32_t>(count));
+    work_.scores.set_rows(static_cast<std::uint32_t>(count));
     ZLLM_TRY(backend_.select_rows(work_.residual, std::span(wanted).subspan(first, count),
                                   work_.normed));
     ZLLM_TRY(backend_.norm(work_.normed, final_norm_, spec_.norm_epsilon, work_.normed));
-    const Job job[] = {{.weight = head_ ? &*head_ : &embedding_, .bias = nullptr, .out = &scores}};
+    const Job job[] = {
+        {.weight = head_ ? &*head_ : &embedding_, .bias = nullptr, .out = &work_.scores}};
     ZLLM_TRY(backend_.linear(work_.normed, job, backend::LinearOutput::replace));
     ZLLM_TRY(backend_.read(
-        scores,
+        work_.scores,
         std::span(output.logits).subspan(first * spec_.vocabulary, count * spec_.vocabulary)));
   }
   ZLLM_TRY(backend_.submit().wait());

@@ -42,7 +42,7 @@ struct Layer {
 template <backend::Backend B>
 struct Workspace {
   using Tensor = typename B::Tensor;
-  Tensor residual, normed, query, key, value, attended, gate, up, gated, cosine, sine;
+  Tensor residual, normed, query, key, value, attended, gate, up, gated, cosine, sine, scores;
 };
 
 // The dense decoder of Llama, Mistral, Qwen2, Qwen3 and their like over any backend with paged

@@ -90,6 +90,7 @@ Result<Workspace<B>> make_workspace(B& backend, const model_spec::DenseDecoder& 
   ZLLM_TRY(auto gated, backend.tensor(rows, spec.intermediate));
   ZLLM_TRY(auto cosine, backend.tensor(rows, angles));
   ZLLM_TRY(auto sine, backend.tensor(rows, angles));
+  ZLLM_TRY(auto scores, backend.tensor(std::min(rows, kLogitRows), spec.vocabulary));
   return Workspace<B>{.residual = std::move(residual),
                       .normed = std::move(normed),
                       .query = std::move(query),
@@ -100,7 +101,8 @@ Result<Workspace<B>> make_workspace(B& backend, const model_spec::DenseDecoder& 
                       .up = std::move(up),
                       .gated = std::move(gated),
                       .cosine = std::move(cosine),
-                      .sine = std::move(sine)};
+                      .sine = std::move(sine),
+                      .scores = std::move(scores)};
 }
 
 // The cache of the model, sized to what the options ask and memory allows.
