@@ -27,6 +27,7 @@ using TokenId = std::int32_t;  // an index into the vocabulary; plain, since arr
 using LayerId = Strong<struct LayerIdTag, std::uint32_t>;        // 0-based, absolute in the model
 using SequenceId = Strong<struct SequenceIdTag, std::uint64_t>;  // never reused within a model
 using PageId = Strong<struct PageIdTag, std::uint32_t>;          // a slot of a page pool
+using SlotId = Strong<struct SlotIdTag, std::uint32_t>;          // a slot of recurrent state
 
 }  // namespace zllm
 

@@ -108,6 +108,16 @@ std::optional<std::uint64_t> row_bytes(Encoding encoding, std::uint64_t columns)
   return checked_multiply<std::uint64_t>(columns / format.block_elements, format.block_bytes);
 }
 
+WeightView slice_rows(const WeightView& view, std::uint64_t first, std::uint64_t count) {
+  const std::optional<std::uint64_t> bytes = row_bytes(view.encoding, view.columns);
+  ZLLM_CHECK(bytes && first <= view.rows && count <= view.rows - first, "rows outside the view");
+  return {.encoding = view.encoding,
+          .rows = count,
+          .columns = view.columns,
+          .bytes = view.bytes.subspan(first * *bytes, count * *bytes),
+          .name = view.name};
+}
+
 void decode(Encoding encoding, std::span<const std::byte> blocks, std::span<float> elements) {
   const std::optional<std::uint64_t> bytes = row_bytes(encoding, elements.size());
   ZLLM_CHECK(bytes == blocks.size(), "the blocks are not those of the elements");

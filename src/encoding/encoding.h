@@ -78,6 +78,9 @@ struct WeightView {
       {};  // of the tensor in its file, for messages; lives as long as the bytes
 };
 
+// Rows [first, first + count) of a view; its name stays that of the whole.
+WeightView slice_rows(const WeightView& view, std::uint64_t first, std::uint64_t count);
+
 // Reference decode of whole blocks: elements.size() is a multiple of the block and blocks holds
 // just those. Total: every bit pattern gives a number, possibly NaN or infinite. The encoding must
 // have is_weight. Bit for bit what the format's definition gives in f32.

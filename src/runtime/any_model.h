@@ -15,12 +15,15 @@ struct ModelInfo {
   std::string path;  // of the files, for messages
   std::string architecture;
   std::string backend;
-  std::uint32_t layers = 0;
+  std::uint32_t layers = 0;       // of the whole model
+  std::uint32_t first_layer = 0;  // of this stage
+  std::uint32_t end_layer = 0;
   RoundLimits limits;
   std::uint64_t parameter_count = 0;
   std::uint64_t weight_bytes = 0;     // resident
   std::uint64_t bytes_per_token = 0;  // of weights, read by a decode row
   std::uint64_t state_bytes_per_row = 0;
+  std::uint64_t state_bytes_per_sequence = 0;  // whatever its length
 };
 
 // A loaded model on some backend, all that engine and tools see. One thread at a time.

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
+#include <zllm/runtime/boundary.h>
 
 namespace zllm::runtime {
 
@@ -29,6 +31,8 @@ struct Segment {
 // One submission of the whole model: prefill chunks and decode rows of distinct sequences, mixed.
 struct Round {
   std::vector<Segment> segments;
+  // What the stage before gave for these rows; nothing for a stage that starts with the embedding.
+  std::optional<Boundary> input = {};
 
   std::uint64_t rows() const;
 };
@@ -36,10 +40,12 @@ struct Round {
 // The rows whose logits are wanted, numbered over the whole round.
 std::vector<std::uint32_t> wanted_rows(const Round& round);
 
-// Logits of the wanted rows, in the order of the segments and of their logit_rows.
+// Logits of the wanted rows, in the order of the segments and of their logit_rows; or, from a stage
+// that does not end with the head, what the next stage needs.
 struct RoundOutput {
   std::uint32_t vocabulary = 0;
   std::vector<float> logits;
+  std::optional<Boundary> boundary = {};
 
   std::size_t rows() const { return vocabulary == 0 ? 0 : logits.size() / vocabulary; }
   std::span<const float> row(std::size_t index) const {

@@ -27,11 +27,18 @@ class SequenceStates {
   virtual Result<SequenceId> create(std::uint64_t expected_rows) = 0;
   virtual Status release(SequenceId id) = 0;
   virtual Result<SequenceId> fork(SequenceId id) = 0;  // copy on write
+  // Keeps the first `rows` of the open round's rows. Recurrent state keeps a part only of a verify
+  // segment; of others all rows or none.
   virtual Status commit(SequenceId id, std::uint64_t rows) = 0;
   virtual Status rollback(SequenceId id) = 0;
-  // Forgets rows from `rows` on, or from an earlier checkpoint where the state has no other;
-  // returns how many rows are left.
+  // Marks the committed length as one that truncate reaches exactly; forks share the marks. The
+  // oldest mark goes when a sequence has kCheckpoints. State that can be cut anywhere needs none.
+  virtual Status checkpoint(SequenceId id) = 0;
+  // Forgets rows from `rows` on, or from the last checkpoint before where the state can be cut only
+  // there (row 0 is always one); returns how many rows are left.
   virtual Result<std::uint64_t> truncate(SequenceId id, std::uint64_t rows) = 0;
+  // truncate() that fails and changes nothing unless it reaches exactly `rows`.
+  virtual Status restore(SequenceId id, std::uint64_t rows) = 0;
   virtual Result<SequenceSnapshot> export_state(SequenceId id) const = 0;
   virtual Result<SequenceId> import_state(const SequenceSnapshot& snapshot) = 0;
 

@@ -1,2 +1,2 @@
-// Region: attention, must not compile
+// Region: attention/gqa, must not compile
 #include <zllm/backend/capability/op_key.h>

@@ -1,2 +1,2 @@
 // Region: kernel/cpu, must not compile
-#include <zllm/attention/spec.h>
+#include <zllm/attention/gqa/spec.h>

@@ -1,2 +1,2 @@
 // Region: weight/container, must not compile
-#include <zllm/attention/spec.h>
+#include <zllm/attention/gqa/spec.h>

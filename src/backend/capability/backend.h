@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include <zllm/activation/spec.h>
 #include <zllm/backend/capability/op_key.h>
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
@@ -23,12 +24,14 @@ struct MatrixUse {
   bool as_product = false;  // multiplied with activations
 };
 
-// One product of linear(): out = input * weight^T + bias.
+// One product of linear(): out = input * weight^T + bias, into the columns of out from
+// first_column on; other columns stay.
 template <class Tensor, class Weight>
 struct LinearJob {
   const Weight *weight = nullptr;
   const Weight *bias = nullptr;  // a vector, or null
   Tensor *out = nullptr;
+  std::uint32_t first_column = 0;
 };
 
 enum class LinearOutput { replace, accumulate };
@@ -63,7 +66,7 @@ concept Backend =
       { b.embed(w, tokens, t) } -> std::same_as<Status>;
       { b.norm(ct, w, 1e-5, t) } -> std::same_as<Status>;
       { b.linear(ct, jobs, LinearOutput::replace) } -> std::same_as<Status>;
-      { b.swiglu(ct, ct, t) } -> std::same_as<Status>;  // silu(first) * second
+      { b.activate(activation::Spec{}, ct, ct, t) } -> std::same_as<Status>;  // gate, up, out
       { b.select_rows(ct, rows, t) } -> std::same_as<Status>;
     };
 

@@ -16,6 +16,26 @@ std::string_view name(Op op) {
       return "paged_gqa";
     case Op::gated_activation:
       return "gated_activation";
+    case Op::layer_norm:
+      return "layer_norm";
+    case Op::latent_attention:
+      return "latent_attention";
+    case Op::latent_up:
+      return "latent_up";
+    case Op::select_keys:
+      return "select_keys";
+    case Op::select_pools:
+      return "select_pools";
+    case Op::delta_rule:
+      return "delta_rule";
+    case Op::gated_norm:
+      return "gated_norm";
+    case Op::hyper_connection:
+      return "hyper_connection";
+    case Op::route:
+      return "route";
+    case Op::experts:
+      return "experts";
   }
   ZLLM_CHECK(false, "an Op outside its enumeration");
 }

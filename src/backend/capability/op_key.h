@@ -20,9 +20,19 @@ enum class Op : std::uint8_t {
   norm,              // RMS norm of groups of `columns` elements
   rotate,            // rotary embedding of heads of `columns` lanes
   paged_gqa,         // grouped-query attention over pages, heads of `columns` lanes
-  gated_activation,  // SwiGLU over rows of `columns` elements
+  gated_activation,  // SwiGLU and its like over rows of `columns` elements
+  layer_norm,        // of rows of `columns` elements
+  latent_attention,  // MLA, latents and shared keys of `columns` together; encoding of the cache
+  latent_up,         // its matrices: rows x columns in an encoding
+  select_keys,       // sparse selection over index keys of `columns`; encoding of the cache
+  select_pools,      // the same over pooled keys
+  delta_rule,        // gated delta rule, `rows` value heads of `columns` lanes
+  gated_norm,        // RMS norm of groups of `columns` elements, times a gate
+  hyper_connection,  // `rows` residual streams of `columns` elements
+  route,             // choice among `rows` experts
+  experts,           // an expert's matrix, rows x columns in an encoding
 };
-constexpr std::size_t kOpCount = static_cast<std::size_t>(Op::gated_activation) + 1;
+constexpr std::size_t kOpCount = static_cast<std::size_t>(Op::experts) + 1;
 
 std::string_view name(Op op);
 

@@ -15,7 +15,7 @@ constexpr std::size_t kAppendRowsAlone = 4;
 
 // One sequence's part of an attend().
 struct SegmentWork {
-  std::vector<std::byte *> pages;  // of the layer
+  std::vector<std::byte *> pages;  // of the plane
   AttentionParams params;
   AttentionPlan plan;
   std::size_t first_task = 0;
@@ -34,18 +34,18 @@ const SegmentWork& owner(const std::vector<SegmentWork>& works, std::size_t inde
 
 std::size_t aligned(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
-std::vector<std::byte *> layer_pages(PagedCache& cache, LayerId layer,
+std::vector<std::byte *> plane_pages(PagedCache& cache, PlaneId plane,
                                      std::span<const PageId> pages) {
   std::vector<std::byte *> addresses;
   addresses.reserve(pages.size());
   for (const PageId page : pages) {
-    addresses.push_back(cache.page(page, layer));
+    addresses.push_back(cache.page(page, plane));
   }
   return addresses;
 }
 
 // All but the pages.
-AttentionParams attention_params(const attention::GqaSpec& spec, const PagedSegment& segment,
+AttentionParams attention_params(const attention::gqa::Spec& spec, const PagedSegment& segment,
                                  kernel::cpu::KvType type, const Tensor& queries, Tensor& out) {
   return {.queries = queries.row(segment.first_row),
           .output = out.row(segment.first_row),
@@ -76,7 +76,7 @@ void append_rows(ThreadPool& threads, const kernel::cpu::AttentionKernels& kerne
 
 }  // namespace
 
-Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::GqaSpec& spec,
+Status CpuBackend::attend(PagedCache& cache, PlaneId plane, const attention::gqa::Spec& spec,
                           std::span<const PagedSegment> segments, const Tensor& queries,
                           const Tensor& keys, const Tensor& values, Tensor& out) {
   ThreadPool& threads = state_->threads;
@@ -88,7 +88,7 @@ Status CpuBackend::attend(PagedCache& cache, LayerId layer, const attention::Gqa
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const PagedSegment& segment = segments[i];
     SegmentWork& work = works[i];
-    work.pages = layer_pages(cache, layer, segment.pages);
+    work.pages = plane_pages(cache, plane, segment.pages);
     work.params = attention_params(spec, segment, cache.kernel_type(), queries, out);
     work.params.pages = work.pages.data();
     work.plan = kernel::cpu::plan_attention(work.params, threads.threads());

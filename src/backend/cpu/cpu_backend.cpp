@@ -65,6 +65,16 @@ Support CpuBackend::supports(const OpKey& key) const {
     case Op::norm:
     case Op::rotate:
     case Op::gated_activation:
+    case Op::layer_norm:
+    case Op::latent_attention:
+    case Op::latent_up:
+    case Op::select_keys:
+    case Op::select_pools:
+    case Op::delta_rule:
+    case Op::gated_norm:
+    case Op::hyper_connection:
+    case Op::route:
+    case Op::experts:
       return Support::yes();
   }
   ZLLM_CHECK(false, "an Op outside its enumeration");

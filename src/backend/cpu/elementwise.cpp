@@ -41,8 +41,10 @@ Status CpuBackend::norm(const Tensor& in, const Weight& weight, double epsilon, 
   return {};
 }
 
-Status CpuBackend::swiglu(const Tensor& gate, const Tensor& up, Tensor& out) {
-  ZLLM_CHECK(gate.size() == up.size() && gate.size() == out.size(), "shape of swiglu");
+Status CpuBackend::activate(const activation::Spec& spec, const Tensor& gate, const Tensor& up,
+                            Tensor& out) {
+  ZLLM_CHECK(gate.size() == up.size() && gate.size() == out.size(), "shape of activate");
+  ZLLM_CHECK(spec.gate == activation::Gate::swiglu, "an activation without kernel");
   for_rows(gate, [&](std::uint32_t begin, std::uint32_t end) {
     state_->elementwise->swiglu({.left = gate.row(begin),
                                  .right = up.row(begin),

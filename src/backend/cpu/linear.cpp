@@ -83,7 +83,7 @@ void CpuBackend::multiply(const Tensor& in, const Job& job, LinearOutput output,
                           std::uint64_t begin, std::uint64_t end, std::size_t worker) {
   const Weight& weight = *job.weight;
   const kernel::cpu::ProductOutput destination{
-      .values = job.out->data(),
+      .values = job.out->data() + job.first_column,
       .stride = job.out->columns(),
       .bias = job.bias != nullptr ? job.bias->values() : nullptr,
       .accumulate = output == LinearOutput::accumulate};

@@ -3,16 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
-#include <zllm/backend/capability/gqa.h>
+#include <zllm/backend/capability/paged.h>
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
 #include <zllm/kernel/cpu/kv_page.h>
 
 namespace zllm::backend::cpu {
 
-// The pages of all layers in one reservation of address space: a page that was never written takes
-// no memory. A page is contiguous over its layers.
+// The pages of all planes in one reservation of address space: a page that was never written takes
+// no memory. A page is contiguous over its planes; kernel/cpu/kv_page.h and latent_page.h lay out a
+// plane.
 class PagedCache {
  public:
   static Result<PagedCache> make(const PagedCacheSpec& spec);
@@ -27,14 +29,15 @@ class PagedCache {
   kernel::cpu::KvType kernel_type() const;
   std::span<std::byte> page(PageId id);
   std::span<const std::byte> page(PageId id) const;
-  std::byte *page(PageId id, LayerId layer);
+  std::byte *page(PageId id, PlaneId plane);
+  const std::byte *page(PageId id, PlaneId plane) const;
 
  private:
-  PagedCache(const PagedCacheSpec& spec, std::byte *memory);
+  PagedCache(PagedCacheSpec spec, std::byte *memory);
 
   PagedCacheSpec spec_;
-  std::size_t layer_bytes_ = 0;
-  std::byte *memory_ = nullptr;  // owned, an anonymous mapping
+  std::vector<std::size_t> plane_begins_;  // of each plane in a page, in bytes, and the end
+  std::byte *memory_ = nullptr;            // owned, an anonymous mapping
 };
 
 }  // namespace zllm::backend::cpu

@@ -5,7 +5,7 @@
 #include <zllm/kernel/cpu/kv_page.h>
 
 // Attention of query rows over the pages of one sequence: grouped queries, causal or sliding
-// visibility, sinks, soft cap (zllm/attention/reference.h has the formulas).
+// visibility, sinks, soft cap (zllm/attention/gqa/reference.h has the formulas).
 //
 // Every row is computed alike, whatever else is in the round: keys are cut at absolute multiples
 // of kSplitKeys, each split has its own online softmax over its pages in order, and splits are

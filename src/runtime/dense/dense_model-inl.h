@@ -84,7 +84,7 @@ Status DenseModel<B>::attention_block(LayerId id, std::span<const backend::Paged
       .head = spec_.head, .rotated = spec_.rope.rotated, .pairing = spec_.rope.pairing};
   ZLLM_TRY(backend_.rotate(work_.query, rotary, work_.cosine, work_.sine));
   ZLLM_TRY(backend_.rotate(work_.key, rotary, work_.cosine, work_.sine));
-  const attention::GqaSpec gqa{
+  const attention::gqa::Spec gqa{
       .query_heads = spec_.query_heads,
       .kv_heads = spec_.kv_heads,
       .head = spec_.head,

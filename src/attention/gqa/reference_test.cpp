@@ -1,4 +1,4 @@
-#include <zllm/attention/reference.h>
+#include <zllm/attention/gqa/reference.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-namespace zllm::attention {
+namespace zllm::attention::gqa {
 namespace {
 
 using testing::HasSubstr;
@@ -18,9 +18,9 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // One head, width 1: scores are products, so softmaxes are easy by hand.
-constexpr GqaSpec kScalar{.query_heads = 1, .kv_heads = 1, .head = 1, .scale = 1.0f};
+constexpr Spec kScalar{.query_heads = 1, .kv_heads = 1, .head = 1, .scale = 1.0f};
 
-std::vector<float> run(const GqaSpec& spec, const GqaInputs& inputs) {
+std::vector<float> run(const Spec& spec, const Inputs& inputs) {
   std::vector<float> output(inputs.query_positions.size() * spec.query_heads * value_width(spec),
                             kNan);
   const Status status = attend(spec, inputs, output);
@@ -30,7 +30,7 @@ std::vector<float> run(const GqaSpec& spec, const GqaInputs& inputs) {
 
 // A layer of several heads with history, reproducible values and no symmetry.
 struct Layer {
-  GqaSpec spec{.query_heads = 6, .kv_heads = 3, .head = 5, .value_head = 4, .scale = 0.6f};
+  Spec spec{.query_heads = 6, .kv_heads = 3, .head = 5, .value_head = 4, .scale = 0.6f};
   std::size_t count = 11;
   std::vector<float> queries = wave(count * 6 * 5, 0.37f);
   std::vector<float> keys = wave(count * 3 * 5, 0.73f);
@@ -50,7 +50,7 @@ struct Layer {
     std::iota(result.begin(), result.end(), std::uint64_t{0});
     return result;
   }
-  GqaInputs inputs() const { return {queries, positions, keys, values}; }
+  Inputs inputs() const { return {queries, positions, keys, values}; }
   // Rows [begin, end) with the first `keys_known` keys.
   std::vector<float> rows(std::size_t begin, std::size_t end, std::size_t keys_known) const {
     const std::size_t query = std::size_t{spec.query_heads} * spec.head;
@@ -92,7 +92,7 @@ TEST(Gqa, TwoKeysByHand) {
 }
 
 TEST(Gqa, ScaleMultipliesScoresAndNotSinks) {
-  GqaSpec spec = kScalar;
+  Spec spec = kScalar;
   spec.scale = 0.5f;
   // score 0.5 * 2 * ln 3 = ln 3 against a sink of 0: weight 3/4
   const std::vector<float> query{2.0f};
@@ -108,7 +108,7 @@ TEST(Gqa, ScaleMultipliesScoresAndNotSinks) {
 }
 
 TEST(Gqa, SoftcapBoundsTheScaledScore) {
-  GqaSpec spec = kScalar;
+  Spec spec = kScalar;
   spec.softcap = 2.0f;
   // 2 tanh(1000/2) = 2 against 2 tanh(0) = 0
   const std::vector<float> keys{1000.0f, 0.0f};
@@ -200,7 +200,7 @@ TEST(Gqa, KeyPositionsDecideNotTheirOrder) {
     std::copy_n(layer.values.begin() + static_cast<std::ptrdiff_t>(key * 12), 12,
                 turned.values.begin() + static_cast<std::ptrdiff_t>(slot * 12));
   }
-  GqaInputs inputs = turned.inputs();
+  Inputs inputs = turned.inputs();
   inputs.key_positions = positions;
   const auto y = run(layer.spec, inputs);
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -213,7 +213,7 @@ TEST(Gqa, GroupsAreConsecutiveQueryHeads) {
   const auto y = run(layer.spec, layer.inputs());
   // Each kv head alone with its two query heads gives the same as within the layer.
   for (std::size_t group = 0; group < 3; ++group) {
-    GqaSpec one = layer.spec;
+    Spec one = layer.spec;
     one.query_heads = 2;
     one.kv_heads = 1;
     std::vector<float> queries;
@@ -240,7 +240,7 @@ TEST(Gqa, GroupsAreConsecutiveQueryHeads) {
 }
 
 TEST(Gqa, OddHeadCounts) {
-  GqaSpec spec{.query_heads = 9, .kv_heads = 3, .head = 1, .scale = 1.0f};
+  Spec spec{.query_heads = 9, .kv_heads = 3, .head = 1, .scale = 1.0f};
   const std::vector<float> queries(9, 1.0f);
   const std::vector<float> keys(3, 1.0f);
   const std::vector<float> values{1.0f, 2.0f, 3.0f};
@@ -263,7 +263,7 @@ TEST(Gqa, RefusesNumbersThatAreNotFiniteByName) {
   for (const Case& bad : cases) {
     Layer layer;
     bad.spoil(layer);
-    GqaInputs inputs = layer.inputs();
+    Inputs inputs = layer.inputs();
     inputs.sinks = layer.sinks;
     std::vector<float> output(11 * 24);
     const Status status = attend(layer.spec, inputs, output);
@@ -273,7 +273,7 @@ TEST(Gqa, RefusesNumbersThatAreNotFiniteByName) {
 }
 
 TEST(Gqa, ValidateNamesTheField) {
-  GqaSpec spec = kScalar;
+  Spec spec = kScalar;
   spec.kv_heads = 0;
   EXPECT_THAT(validate(spec).error().message, HasSubstr("heads"));
   spec = kScalar;
@@ -292,4 +292,4 @@ TEST(Gqa, ValidateNamesTheField) {
 }
 
 }  // namespace
-}  // namespace zllm::attention
+}  // namespace zllm::attention::gqa

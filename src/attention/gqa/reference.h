@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include <zllm/attention/spec.h>
+#include <zllm/attention/gqa/spec.h>
 #include <zllm/base/result.h>
 
 // What grouped query attention means (Vaswani et al. 2017, arXiv:1706.03762; Ainslie et al. 2023,
@@ -15,9 +15,9 @@
 //   output   = sum over visible j of weight_j * value[j, g]
 // A key is visible by `visible` in spec.h. A sink is a learned logit that takes weight and has no
 // value; neither scale nor softcap apply to it (gpt-oss). A row that sees no key yields zeros.
-namespace zllm::attention {
+namespace zllm::attention::gqa {
 
-struct GqaInputs {
+struct Inputs {
   std::span<const float> queries;                     // [rows, query_heads, head]
   std::span<const std::uint64_t> query_positions;     // [rows]
   std::span<const float> keys;                        // [count, kv_heads, head], turned by rope
@@ -27,11 +27,11 @@ struct GqaInputs {
 };
 
 // Refuses by name what is out of range.
-Status validate(const GqaSpec& spec);
+Status validate(const Spec& spec);
 
 // output [rows, query_heads, value width]. An error names the operand, row, head and lane of a
 // number that takes part and is NaN or infinite; the output is then unspecified. A sink of minus
 // infinity is none. Keys that no row sees are not read.
-Status attend(const GqaSpec& spec, const GqaInputs& inputs, std::span<float> output);
+Status attend(const Spec& spec, const Inputs& inputs, std::span<float> output);
 
-}  // namespace zllm::attention
+}  // namespace zllm::attention::gqa

@@ -1,4 +1,4 @@
-#include <zllm/attention/reference.h>
+#include <zllm/attention/gqa/reference.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include <zllm/base/text.h>
 
-namespace zllm::attention {
+namespace zllm::attention::gqa {
 namespace {
 
 Error refused(std::string_view field, std::string_view reason) {
@@ -48,7 +48,7 @@ Status check_sinks(std::span<const float> sinks) {
   return {};
 }
 
-void check_sizes(const GqaSpec& spec, const GqaInputs& inputs, std::span<const float> output) {
+void check_sizes(const Spec& spec, const Inputs& inputs, std::span<const float> output) {
   const std::size_t rows = inputs.query_positions.size();
   const std::size_t key_row = std::size_t{spec.kv_heads} * spec.head;
   const std::size_t count = inputs.keys.size() / key_row;
@@ -65,7 +65,7 @@ void check_sizes(const GqaSpec& spec, const GqaInputs& inputs, std::span<const f
 // One query head of one row against every key.
 class HeadAttention {
  public:
-  HeadAttention(const GqaSpec& spec, const GqaInputs& inputs, std::size_t row, std::size_t head)
+  HeadAttention(const Spec& spec, const Inputs& inputs, std::size_t row, std::size_t head)
       : spec_(spec),
         inputs_(inputs),
         row_(row),
@@ -139,8 +139,8 @@ class HeadAttention {
     return {};
   }
 
-  const GqaSpec& spec_;
-  const GqaInputs& inputs_;
+  const Spec& spec_;
+  const Inputs& inputs_;
   std::size_t row_;
   std::size_t head_;
   std::size_t group_;
@@ -149,7 +149,7 @@ class HeadAttention {
 
 }  // namespace
 
-Status validate(const GqaSpec& spec) {
+Status validate(const Spec& spec) {
   if (spec.kv_heads == 0 || spec.query_heads == 0 || spec.query_heads % spec.kv_heads != 0) {
     return refused("heads", concat(spec.query_heads, " query heads are no multiple of ",
                                    spec.kv_heads, " key and value heads"));
@@ -166,7 +166,7 @@ Status validate(const GqaSpec& spec) {
   return {};
 }
 
-Status attend(const GqaSpec& spec, const GqaInputs& inputs, std::span<float> output) {
+Status attend(const Spec& spec, const Inputs& inputs, std::span<float> output) {
   ZLLM_TRY(validate(spec));
   check_sizes(spec, inputs, output);
   ZLLM_TRY(check_sinks(inputs.sinks));
@@ -180,4 +180,4 @@ Status attend(const GqaSpec& spec, const GqaInputs& inputs, std::span<float> out
   return {};
 }
 
-}  // namespace zllm::attention
+}  // namespace zllm::attention::gqa

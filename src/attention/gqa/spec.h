@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-namespace zllm::attention {
+namespace zllm::attention::gqa {
 
 // Grouped query attention of one layer. Formulas: reference.h.
-struct GqaSpec {
+struct Spec {
   std::uint32_t query_heads = 0;
   std::uint32_t kv_heads = 0;    // divides query_heads
   std::uint32_t head = 0;        // width of a query or key head
@@ -14,10 +14,10 @@ struct GqaSpec {
   std::uint32_t window = 0;      // keys that a query sees, itself included; 0 = all
   float softcap = 0.0f;          // scaled scores become cap * tanh(score / cap); 0 = none
 
-  bool operator==(const GqaSpec&) const = default;
+  bool operator==(const Spec&) const = default;
 };
 
-constexpr std::uint32_t value_width(const GqaSpec& spec) {
+constexpr std::uint32_t value_width(const Spec& spec) {
   return spec.value_head != 0 ? spec.value_head : spec.head;
 }
 
@@ -32,4 +32,4 @@ constexpr std::uint64_t first_visible(std::uint32_t window, std::uint64_t query)
   return window == 0 || query < window ? 0 : query - window + 1;
 }
 
-}  // namespace zllm::attention
+}  // namespace zllm::attention::gqa
