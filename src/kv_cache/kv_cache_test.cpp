@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include <zllm/kv_cache/page_pool.h>
+#include <zllm/kv_cache/reference_pool.h>
 #include <zllm/kv_cache/sequence_table.h>
 
 namespace zllm::kv_cache {
@@ -27,7 +27,7 @@ TEST(PagePool, CountsReferencesAndReusesTheLowestSlot) {
 
 TEST(PagePoolDeathTest, ReleaseOfAFreePageIsABrokenInvariant) {
   PagePool pool(1);
-  EXPECT_DEATH(pool.release(PageId(0)), "release of a free page");
+  EXPECT_DEATH(pool.release(PageId(0)), "release of a free page or slot");
 }
 
 TEST(SequenceTable, ReservesCommitsAndGivesBack) {

@@ -1,5 +1,6 @@
 #include <zllm/kv_cache/sequence_table.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <zllm/base/check.h>
@@ -72,6 +73,17 @@ Result<std::vector<PageCopy>> SequenceTable::reserve(SequenceId id, std::uint64_
   }
   sequence->reserved = rows;
   return copies;
+}
+
+Status SequenceTable::undo_reserve(SequenceId id, std::span<const PageCopy> copies) {
+  ZLLM_TRY(rollback(id));
+  ZLLM_TRY(Sequence *const sequence, find(id));
+  for (const PageCopy& copy : copies) {
+    std::ranges::replace(sequence->pages, copy.to, copy.from);
+    pool_.share(copy.from);
+    pool_.release(copy.to);
+  }
+  return {};
 }
 
 Status SequenceTable::commit(SequenceId id, std::uint64_t rows) {

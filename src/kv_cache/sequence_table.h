@@ -7,7 +7,7 @@
 
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
-#include <zllm/kv_cache/page_pool.h>
+#include <zllm/kv_cache/reference_pool.h>
 
 namespace zllm::kv_cache {
 
@@ -35,6 +35,9 @@ class SequenceTable {
   // Makes room for rows after the committed ones. Refused, with nothing changed, when the pool is
   // short or rows are reserved already. The copies must be made before any reserved row is written.
   Result<std::vector<PageCopy>> reserve(SequenceId id, std::uint64_t rows);
+  // Gives up all reserved rows whose copies could not be made: the sequence has its shared pages
+  // again. Only directly after reserve.
+  Status undo_reserve(SequenceId id, std::span<const PageCopy> copies);
   // Keeps the first `rows` of the reserved rows and gives pages that hold only others back.
   Status commit(SequenceId id, std::uint64_t rows);
   // Gives up all reserved rows. The contents of committed rows are untouched.
