@@ -7,6 +7,10 @@
 #include <zllm/backend/cpu/cpu_backend.h>
 #include <zllm/base/text.h>
 #include <zllm/runtime/dense/cpu/compose.h>
+#include <zllm/runtime/glm5_next/cpu/compose.h>
+#include <zllm/runtime/gqa_moe/cpu/compose.h>
+#include <zllm/runtime/kimi_linear/cpu/compose.h>
+#include <zllm/runtime/mla_moe/cpu/compose.h>
 
 namespace zllm::registry {
 namespace {
@@ -19,10 +23,19 @@ struct Family {
                                               const runtime::LoadOptions& options);
 };
 
-constexpr std::string_view kDenseArchitectures[] = {"llama", "mistral", "qwen2", "qwen3"};
+constexpr std::string_view kDense[] = {"llama", "mistral", "qwen2", "qwen3"};
+constexpr std::string_view kGqaMoe[] = {"qwen3_moe", "glm4_moe", "qwen3moe", "glm4moe"};
+constexpr std::string_view kMlaMoe[] = {"deepseek_v3", "kimi_k2",    "deepseek_v32", "glm_moe_dsa",
+                                        "deepseek2",   "deepseek32", "glm-dsa"};
+constexpr std::string_view kKimiLinear[] = {"kimi_linear", "kimi-linear"};
+constexpr std::string_view kGlm5Next[] = {"glm5_next", "glm5_next_text"};
 
 constexpr Family kFamilies[] = {
-    {kDenseArchitectures, runtime::dense::load_on_cpu},
+    {kDense, runtime::dense::load_on_cpu},
+    {kGqaMoe, runtime::gqa_moe::load_on_cpu},
+    {kMlaMoe, runtime::mla_moe::load_on_cpu},
+    {kKimiLinear, runtime::kimi_linear::load_on_cpu},
+    {kGlm5Next, runtime::glm5_next::load_on_cpu},
 };
 
 constexpr std::string_view kBackends[] = {"cpu"};

@@ -9,6 +9,7 @@
 #include <zllm/runtime/boundary.h>
 #include <zllm/runtime/load.h>
 #include <zllm/runtime/round.h>
+#include <zllm/weight/container/model_files.h>
 
 namespace zllm::runtime::block {
 

@@ -10,6 +10,8 @@ namespace zllm::runtime::block {
 MemoryNeed memory_need(const StateNeed& need, const LoadOptions& options) {
   return {.weight_bytes = need.weight_bytes,
           .state_bytes_per_row = need.page_bytes / need.page_tokens,
+          // The committed state and that of an open round.
+          .state_bytes_per_sequence = 2 * need.slot_bytes,
           .workspace_bytes =
               need.workspace_columns * options.rows_per_round * sizeof(float) + need.logit_bytes,
           .max_positions = need.max_positions};
@@ -25,7 +27,6 @@ Result<StatePlan> plan_states(const StateNeed& need, const LoadOptions& options,
   }
   return StatePlan{.context = fit.context,
                    .pages = *pages,
-                   .slots = 0,
                    .rows_per_round = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
                        options.rows_per_round, 1, std::max<std::uint64_t>(fit.cache_rows, 1)))};
 }

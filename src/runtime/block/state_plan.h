@@ -24,7 +24,6 @@ struct StateNeed {
 struct StatePlan {
   std::uint64_t context = 0;
   std::uint32_t pages = 0;
-  std::uint32_t slots = 0;
   std::uint32_t rows_per_round = 0;
 };
 

@@ -24,7 +24,8 @@ namespace zllm::runtime::mla_moe {
 
 // What the family asks of a backend.
 template <class B>
-concept MlaMoeBackend = backend::DsaBackend<B> && backend::RotaryBackend<B> && backend::MoeBackend<B>;
+concept MlaMoeBackend =
+    backend::DsaBackend<B> && backend::RotaryBackend<B> && backend::MoeBackend<B>;
 
 block::IndexerShape indexer_shape(const model_spec::MlaMoe& spec);
 // Whether the layer attends to a selection that a layer before it made.
