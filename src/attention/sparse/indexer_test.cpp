@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zllm::attention::sparse {
@@ -123,18 +124,22 @@ TEST(Indexer, NegativeZeroAndZeroAreEqual) {
   EXPECT_THAT(top_indices(std::vector<float>{0.0f, -0.0f, -1.0f}, 1), ElementsAre(0));
 }
 
-TEST(Indexer, TopIndicesEqualAStableSort) {
+TEST(Indexer, TopIndicesEqualASortOfPairs) {
   for (const std::size_t size : {1u, 2u, 7u, 64u, 257u}) {
     std::vector<float> values = Layer::wave(size, 0.77f);
     for (float& value : values) {
       value = std::round(value * 3.0f);  // many ties
     }
-    Positions sorted(size);
-    std::iota(sorted.begin(), sorted.end(), 0u);
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return values[a] > values[b]; });
+    std::vector<std::pair<float, std::uint32_t>> sorted;
+    for (std::uint32_t i = 0; i < size; ++i) {
+      sorted.emplace_back(-values[i], i);
+    }
+    std::sort(sorted.begin(), sorted.end());
     for (std::size_t count = 0; count <= size; ++count) {
-      Positions expected(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count));
+      Positions expected;
+      for (std::size_t i = 0; i < count; ++i) {
+        expected.push_back(sorted[i].second);
+      }
       std::sort(expected.begin(), expected.end());
       EXPECT_EQ(top_indices(values, count), expected) << size << " " << count;
     }
