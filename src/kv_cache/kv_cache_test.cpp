@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -11,7 +12,7 @@
 namespace zllm::kv_cache {
 namespace {
 
-TEST(PagePool, CountsReferencesAndReusesTheLowestSlot) {
+TEST(ReferencePool, CountsReferencesAndReusesTheLowestPlace) {
   PagePool pool(2);
   const PageId a = *pool.allocate();
   const PageId b = *pool.allocate();
@@ -25,7 +26,7 @@ TEST(PagePool, CountsReferencesAndReusesTheLowestSlot) {
   EXPECT_EQ(*pool.allocate(), a);
 }
 
-TEST(PagePoolDeathTest, ReleaseOfAFreePageIsABrokenInvariant) {
+TEST(ReferencePoolDeathTest, ReleaseOfAFreePageIsABrokenInvariant) {
   PagePool pool(1);
   EXPECT_DEATH(pool.release(PageId(0)), "release of a free page or slot");
 }
@@ -75,6 +76,22 @@ TEST(SequenceTable, AForkCopiesThePartialPageWhenItWrites) {
   EXPECT_EQ((*table.pages(child))[0], (*table.pages(parent))[0]);
   // The parent is alone on its page again, so it writes in place.
   EXPECT_TRUE(table.reserve(parent, 1)->empty());
+}
+
+TEST(SequenceTable, UndoesAReserveWhoseCopiesFailed) {
+  SequenceTable table(4, 8);
+  const SequenceId parent = table.create();
+  ASSERT_TRUE(table.reserve(parent, 6).ok());
+  ASSERT_TRUE(table.commit(parent, 6).ok());
+  const SequenceId child = *table.fork(parent);
+  const auto copies = table.reserve(child, 5);
+  ASSERT_EQ(copies->size(), 1u);
+  ASSERT_TRUE(table.undo_reserve(child, *copies).ok());
+  EXPECT_TRUE(std::ranges::equal(*table.pages(child), *table.pages(parent)));
+  EXPECT_EQ(*table.reserved(child), 0u);
+  EXPECT_EQ(table.pool().free_count(), 6u);
+  // The page is shared as before.
+  EXPECT_EQ(table.reserve(parent, 1)->size(), 1u);
 }
 
 TEST(SequenceTable, RefusesWhatItDoesNotKnow) {
