@@ -6,8 +6,6 @@
 namespace zllm::backend::cpu {
 namespace {
 
-// Pieces a thread takes one by one: enough that a thread which is held up leaves work to others.
-constexpr std::size_t kTurnsAThread = 4;
 // Quantising fewer values than this is cheaper than waking other threads for it.
 constexpr std::size_t kQuantizeAlone = 8192;
 
@@ -59,26 +57,26 @@ Status CpuBackend::linear(const Tensor& in, std::span<const Job> jobs, LinearOut
   if (needs_blocks) {
     ZLLM_TRY(quantize(in));
   }
-  ZLLM_TRY(state_->product_scratch.grow(scratch * threads.threads()));
+  ZLLM_TRY(state_->decoded_rows.grow(scratch * threads.threads()));
   const Activations activations{
       .blocks = state_->activations.data(), .values = in.data(), .rows = in.rows()};
   const std::uint64_t grain =
       std::max<std::uint64_t>(1, total / (threads.threads() * kTurnsAThread));
-  threads.parallel_for(
-      total, grain, [&](std::uint64_t begin, std::uint64_t end, std::size_t worker) {
-        std::uint64_t first = 0;
-        for (const Job& job : jobs) {
-          const std::uint64_t count = piece_count(job.weight->rows());
-          const std::uint64_t from = std::max(begin, first);
-          const std::uint64_t to = std::min(end, first + count);
-          if (from < to) {
-            multiply_pieces(*state_->linear, job, activations, from - first, to - first,
-                            output == LinearOutput::accumulate,
-                            state_->product_scratch.data() + scratch * worker);
-          }
-          first += count;
-        }
-      });
+  threads.parallel_for(total, grain,
+                       [&](std::uint64_t begin, std::uint64_t end, std::size_t worker) {
+                         std::uint64_t first = 0;
+                         for (const Job& job : jobs) {
+                           const std::uint64_t count = piece_count(job.weight->rows());
+                           const std::uint64_t from = std::max(begin, first);
+                           const std::uint64_t to = std::min(end, first + count);
+                           if (from < to) {
+                             multiply_pieces(*state_->linear, job, activations, from - first,
+                                             to - first, output == LinearOutput::accumulate,
+                                             state_->decoded_rows.data() + scratch * worker);
+                           }
+                           first += count;
+                         }
+                       });
   return {};
 }
 

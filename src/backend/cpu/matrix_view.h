@@ -37,10 +37,9 @@ struct MatrixView {
   }
   // Rows [first, end) or up to the last; first is a multiple of a panel's 16 rows.
   MatrixView slice(std::uint64_t first, std::uint64_t end) const {
-    const std::uint64_t skipped = is_packed
-                                      ? kernel::cpu::panel_count(first) *
-                                            *kernel::cpu::panel_bytes(encoding, columns)
-                                      : first * *encoding::row_bytes(encoding, columns);
+    const std::uint64_t skipped =
+        is_packed ? kernel::cpu::panel_count(first) * *kernel::cpu::panel_bytes(encoding, columns)
+                  : first * *encoding::row_bytes(encoding, columns);
     return {.is_packed = is_packed,
             .encoding = encoding,
             .rows = std::min(end, rows) - first,

@@ -13,7 +13,12 @@ namespace zllm::backend::cpu {
 // reads; also a block of the next product's activations.
 constexpr std::uint64_t kPieceRows = 32;
 
-inline std::uint64_t piece_count(std::uint64_t rows) { return (rows + kPieceRows - 1) / kPieceRows; }
+// Pieces a thread takes one by one: enough that a thread which is held up leaves work to others.
+constexpr std::size_t kTurnsAThread = 4;
+
+inline std::uint64_t piece_count(std::uint64_t rows) {
+  return (rows + kPieceRows - 1) / kPieceRows;
+}
 
 // Activations in the forms that matrices need: a packed matrix reads the blocks, others the floats.
 // A form that no matrix of theirs reads may be null.

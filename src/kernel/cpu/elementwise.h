@@ -54,7 +54,8 @@ struct GateParams {
   float linear_beta = 0.0F;
 };
 
-// One row: output = the sum over k, ascending, of weights[k] * terms[places[k]], every step rounded.
+// One row: output = the sum over k, ascending, of weights[k] * terms[places[k]], every step
+// rounded.
 struct WeightedSumParams {
   const float *terms = nullptr;  // rows of `columns`
   std::size_t term_stride = 0;

@@ -40,9 +40,8 @@ typename S::Vec within(typename S::Vec value, float limit) {
 
 template <class S>
 void swiglu(const BinaryParams& params) {
-  map_pairs<S>(params, [](auto gate, auto up) {
-    return S::multiply(times_sigmoid<S>(gate, gate), up);
-  });
+  map_pairs<S>(params,
+               [](auto gate, auto up) { return S::multiply(times_sigmoid<S>(gate, gate), up); });
 }
 
 template <class S>
