@@ -9,22 +9,6 @@
 namespace zllm::activation {
 namespace {
 
-double joined(const Spec& spec, double gate, double up) {
-  switch (spec.gate) {
-    case Gate::swiglu:
-      return swiglu(gate, up);
-    case Gate::clamped_swiglu:
-      return clamped_swiglu(gate, up, spec.limit);
-    case Gate::swiglu_oai:
-      return swiglu_oai(gate, up, spec.limit, spec.alpha);
-    case Gate::geglu_tanh:
-      return geglu_tanh(gate, up);
-    case Gate::situ:
-      return situ(gate, up, spec.beta, spec.linear_beta);
-  }
-  ZLLM_CHECK(false, "gate out of its enumerators");
-}
-
 template <class Function>
 void map(std::span<const float> input, std::span<float> output, Function function) {
   ZLLM_CHECK(input.size() == output.size(), "activation: output of another size");
@@ -62,13 +46,29 @@ double situ(double gate, double up, double beta, double linear_beta) {
   return beta * std::tanh(gate / beta) * sigmoid(gate) * bounded;
 }
 
+double apply(const Spec& spec, double gate, double up) {
+  switch (spec.gate) {
+    case Gate::swiglu:
+      return swiglu(gate, up);
+    case Gate::clamped_swiglu:
+      return clamped_swiglu(gate, up, spec.limit);
+    case Gate::swiglu_oai:
+      return swiglu_oai(gate, up, spec.limit, spec.alpha);
+    case Gate::geglu_tanh:
+      return geglu_tanh(gate, up);
+    case Gate::situ:
+      return situ(gate, up, spec.beta, spec.linear_beta);
+  }
+  ZLLM_CHECK(false, "gate out of its enumerators");
+}
+
 void apply(const Spec& spec, std::span<const float> gate, std::span<const float> up,
            std::span<float> output) {
   ZLLM_CHECK(gate.size() == up.size() && gate.size() == output.size(),
              "activation: gate, up and output of different sizes");
   for (std::size_t i = 0; i < gate.size(); ++i) {
     output[i] =
-        static_cast<float>(joined(spec, static_cast<double>(gate[i]), static_cast<double>(up[i])));
+        static_cast<float>(apply(spec, static_cast<double>(gate[i]), static_cast<double>(up[i])));
   }
 }
 

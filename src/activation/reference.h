@@ -23,6 +23,8 @@ double swiglu_oai(double gate, double up, double limit, double alpha);
 double geglu_tanh(double gate, double up);
 double situ(double gate, double up, double beta, double linear_beta);
 
+// The spec's function of one gate and up.
+double apply(const Spec& spec, double gate, double up);
 // output[i] = the spec's function of gate[i] and up[i]; the three have one size, and output may be
 // gate or up itself.
 void apply(const Spec& spec, std::span<const float> gate, std::span<const float> up,

@@ -11,9 +11,8 @@
 // f32 logits, all else in f64, so that a tiny score beside a large bias still orders experts.
 //   score   = softmax over all experts, or sigmoid, of the logits
 //   choice  = score + bias
-//   groups  : a group's value is the sum of its two best choices; the kept_groups best stay (ties
-//   to
-//             the lower group), choices of the others become minus infinity
+//   groups  : a group's value is the sum of its two best choices (of its only one); the kept_groups
+//             best stay (ties to the lower group), choices of the others become minus infinity
 //   experts : the top_k best choices, of equal ones the lower index
 //   weight  = score / (sum of the chosen scores + 1e-20) where normalised, times scaling
 namespace zllm::moe {
@@ -29,7 +28,8 @@ struct Routing {
 
 Status validate(const RouterSpec& spec);
 
-// logits [rows, experts]; bias [experts] or empty. An error names the row and expert of a NaN.
+// logits [rows, experts]; bias [experts] or empty. An error names the row and expert of a NaN
+// or infinity.
 Result<Routing> route(const RouterSpec& spec, std::span<const float> logits,
                       std::span<const float> bias);
 

@@ -41,7 +41,7 @@ Status validate(const Spec& spec);
 State initial_state(const Spec& spec);
 
 // Row by row. output [rows, value_heads, value_width]. An error names the operand, row and element
-// of a NaN or infinity; state and output are then unspecified.
+// of a NaN or infinity, or the negated rate above 0; state and output are then unspecified.
 Status recurrent(const Spec& spec, const Weights& weights, const Inputs& inputs, State& state,
                  std::span<float> output);
 
@@ -50,7 +50,7 @@ Status recurrent(const Spec& spec, const Weights& weights, const Inputs& inputs,
 Status chunked(const Spec& spec, const Weights& weights, const Inputs& inputs, std::size_t chunk,
                State& state, std::span<float> output);
 
-// exp(g) of one decay input.
+// exp(g) of one decay input; the rate as the file gives it (spec.h).
 double decay_factor(const Spec& spec, double input, double rate, double bias);
 
 }  // namespace zllm::attention::delta_rule
