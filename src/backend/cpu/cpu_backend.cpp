@@ -53,6 +53,8 @@ Support CpuBackend::supports(const OpKey& key) const {
   switch (key.op) {
     case Op::embed:
     case Op::linear:
+    case Op::latent_up:
+    case Op::experts:
       if (!format.is_weight) {
         return Support::no(concat(backend::name(key.op), " with weights in ", format.name));
       }
@@ -62,6 +64,9 @@ Support CpuBackend::supports(const OpKey& key) const {
       }
       return Support::yes();
     case Op::paged_gqa:
+    case Op::latent_attention:
+    case Op::select_keys:
+    case Op::select_pools:
       if (key.encoding != encoding::Encoding::f32 && key.encoding != encoding::Encoding::f16) {
         return Support::no(concat("a cache in ", format.name));
       }
@@ -70,15 +75,10 @@ Support CpuBackend::supports(const OpKey& key) const {
     case Op::rotate:
     case Op::gated_activation:
     case Op::layer_norm:
-    case Op::latent_attention:
-    case Op::latent_up:
-    case Op::select_keys:
-    case Op::select_pools:
     case Op::delta_rule:
     case Op::gated_norm:
     case Op::hyper_connection:
     case Op::route:
-    case Op::experts:
       return Support::yes();
   }
   ZLLM_CHECK(false, "an Op outside its enumeration");

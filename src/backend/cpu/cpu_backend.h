@@ -140,8 +140,12 @@ class CpuBackend {
   // pays.
   template <class Rows>
   void for_rows(const Tensor& tensor, Rows rows);
-  void multiply(const Tensor& in, const Job& job, LinearOutput output, std::uint64_t begin,
-                std::uint64_t end, std::size_t worker);
+  static kernel::cpu::NormParams norm_params(const Tensor& in, const Weight& weight, double epsilon,
+                                             Tensor& out, std::uint32_t begin, std::uint32_t end);
+  // The rows' int8 form, into the state's activations.
+  Status quantize(const Tensor& in);
+  // Packs what can be packed, of all matrices at once.
+  Result<MatrixStack> load_stack(std::span<const encoding::WeightView> views);
 
   std::unique_ptr<State> state_;
 };

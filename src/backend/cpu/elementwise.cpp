@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <zllm/backend/cpu/gate.h>
 #include <zllm/backend/cpu/state.h>
 
 namespace zllm::backend::cpu {
@@ -7,6 +8,14 @@ namespace {
 
 // Rows are shared among threads from this many values on; below, waking them costs more.
 constexpr std::size_t kValuesAlone = 16384;
+
+bool same_shape(const Tensor& a, const Tensor& b) {
+  return a.rows() == b.rows() && a.columns() == b.columns();
+}
+
+bool has_groups_of(const Tensor& rows, const Weight& weight) {
+  return rows.columns() % (weight.rows() * weight.columns()) == 0;
+}
 
 }  // namespace
 
@@ -23,37 +32,74 @@ void CpuBackend::for_rows(const Tensor& tensor, Rows rows) {
   });
 }
 
-Status CpuBackend::norm(const Tensor& in, const Weight& weight, double epsilon, Tensor& out) {
+// Groups of the weight's length in rows [begin, end).
+kernel::cpu::NormParams CpuBackend::norm_params(const Tensor& in, const Weight& weight,
+                                                double epsilon, Tensor& out, std::uint32_t begin,
+                                                std::uint32_t end) {
   const std::size_t group = weight.rows() * weight.columns();
-  ZLLM_CHECK(in.size() == out.size() && in.columns() % group == 0, "shape of norm");
+  return {.input = in.row(begin),
+          .output = out.row(begin),
+          .input_row_stride = in.columns(),
+          .output_row_stride = out.columns(),
+          .rows = end - begin,
+          .groups = in.columns() / group,
+          .columns = group,
+          .weight = weight.values(),
+          .bias = nullptr,
+          .epsilon = static_cast<float>(epsilon)};
+}
+
+Status CpuBackend::norm(const Tensor& in, const Weight& weight, double epsilon, Tensor& out) {
+  ZLLM_CHECK(same_shape(in, out) && has_groups_of(in, weight), "shape of norm");
   for_rows(in, [&](std::uint32_t begin, std::uint32_t end) {
-    state_->elementwise->rms_norm({.input = in.row(begin),
-                                   .output = out.row(begin),
-                                   .input_row_stride = in.columns(),
-                                   .output_row_stride = out.columns(),
-                                   .rows = end - begin,
-                                   .groups = in.columns() / group,
-                                   .columns = group,
-                                   .weight = weight.values(),
-                                   .bias = nullptr,
-                                   .epsilon = static_cast<float>(epsilon)});
+    state_->elementwise->rms_norm(norm_params(in, weight, epsilon, out, begin, end));
+  });
+  return {};
+}
+
+Status CpuBackend::layer_norm(const Tensor& in, const Weight& weight, const Weight& bias,
+                              double epsilon, Tensor& out) {
+  ZLLM_CHECK(same_shape(in, out) && has_groups_of(in, weight) &&
+                 bias.rows() * bias.columns() == weight.rows() * weight.columns(),
+             "shape of layer_norm");
+  for_rows(in, [&](std::uint32_t begin, std::uint32_t end) {
+    auto params = norm_params(in, weight, epsilon, out, begin, end);
+    params.bias = bias.values();
+    state_->elementwise->layer_norm(params);
+  });
+  return {};
+}
+
+Status CpuBackend::gated_norm(const norm::Spec& spec, const Tensor& in, const Weight& weight,
+                              const Tensor& gate, Tensor& out) {
+  ZLLM_CHECK(norm::has_gate(spec.flavour), "gated_norm of a flavour without gate");
+  ZLLM_CHECK(same_shape(in, out) && same_shape(in, gate) && has_groups_of(in, weight),
+             "shape of gated_norm");
+  for_rows(in, [&](std::uint32_t begin, std::uint32_t end) {
+    state_->elementwise->gated_rms_norm(
+        {.norm = norm_params(in, weight, spec.epsilon, out, begin, end),
+         .gate = gate.row(begin),
+         .gate_row_stride = gate.columns(),
+         .function = spec.flavour == norm::Flavour::gated_rms_silu
+                         ? kernel::cpu::NormGate::silu
+                         : kernel::cpu::NormGate::sigmoid});
   });
   return {};
 }
 
 Status CpuBackend::activate(const activation::Spec& spec, const Tensor& gate, const Tensor& up,
                             Tensor& out) {
-  ZLLM_CHECK(gate.size() == up.size() && gate.size() == out.size(), "shape of activate");
-  ZLLM_CHECK(spec.gate == activation::Gate::swiglu, "an activation without kernel");
+  ZLLM_CHECK(same_shape(gate, up) && same_shape(gate, out), "shape of activate");
   for_rows(gate, [&](std::uint32_t begin, std::uint32_t end) {
-    state_->elementwise->swiglu({.left = gate.row(begin),
-                                 .right = up.row(begin),
-                                 .output = out.row(begin),
-                                 .left_row_stride = gate.columns(),
-                                 .right_row_stride = up.columns(),
-                                 .output_row_stride = out.columns(),
-                                 .rows = end - begin,
-                                 .columns = gate.columns()});
+    pass_gate(*state_->elementwise, spec,
+              {.left = gate.row(begin),
+               .right = up.row(begin),
+               .output = out.row(begin),
+               .left_row_stride = gate.columns(),
+               .right_row_stride = up.columns(),
+               .output_row_stride = out.columns(),
+               .rows = end - begin,
+               .columns = gate.columns()});
   });
   return {};
 }

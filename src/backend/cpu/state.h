@@ -4,6 +4,7 @@
 
 #include <zllm/backend/cpu/buffer.h>
 #include <zllm/backend/cpu/cpu_backend.h>
+#include <zllm/backend/cpu/expert_scratch.h>
 #include <zllm/backend/cpu/thread_pool.h>
 #include <zllm/kernel/cpu/activation_block.h>
 #include <zllm/kernel/cpu/attention.h>
@@ -28,7 +29,8 @@ struct CpuBackend::State {
   const kernel::cpu::StreamKernels *streams = nullptr;
   ThreadPool threads;
   Buffer<kernel::cpu::ActivationBlock> activations;
-  Buffer<float> decoded_rows;        // a part for each thread
+  Buffer<float> decoded_rows;  // a part for each thread
+  ExpertScratch experts;
   Buffer<float> attention_scratch;   // a part for each thread
   Buffer<float> attention_partials;  // a part for each segment
   Buffer<float> recurrent_scratch;   // a part for each thread

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <zllm/backend/cpu/buffer.h>
+#include <zllm/backend/cpu/matrix_view.h>
 #include <zllm/encoding/encoding.h>
-#include <zllm/kernel/cpu/packed_matrix.h>
 
 namespace zllm::backend::cpu {
 
@@ -31,17 +31,13 @@ class Weight {
   encoding::Encoding encoding() const { return encoding_; }
   std::uint64_t rows() const { return rows_; }
   std::uint64_t columns() const { return columns_; }
-  const std::byte *bytes() const { return source_; }  // mapped
-  encoding::WeightView view() const {                 // mapped
-    return {.encoding = encoding_,
+  const float *values() const { return reinterpret_cast<const float *>(owned_.data()); }  // vector
+  MatrixView matrix() const {  // mapped or packed
+    return {.is_packed = form_ == Form::packed,
+            .encoding = encoding_,
             .rows = rows_,
             .columns = columns_,
-            .bytes = {source_, rows_ * *encoding::row_bytes(encoding_, columns_)},
-            .name = {}};
-  }
-  const float *values() const { return reinterpret_cast<const float *>(owned_.data()); }  // vector
-  kernel::cpu::PackedMatrix panels() const {                                              // packed
-    return {.encoding = encoding_, .rows = rows_, .columns = columns_, .panels = owned_.data()};
+            .bytes = form_ == Form::packed ? owned_.data() : source_};
   }
 
  private:

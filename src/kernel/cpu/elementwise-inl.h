@@ -2,24 +2,10 @@
 
 #include <zllm/kernel/cpu/elementwise.h>
 #include <zllm/kernel/cpu/exponential-inl.h>
+#include <zllm/kernel/cpu/gate-inl.h>
 #include <zllm/kernel/cpu/norm-inl.h>
 
 namespace zllm::kernel::cpu {
-
-template <class S, class Map>
-void map_pairs(const BinaryParams& params, Map map) {
-  for (std::size_t row = 0; row < params.rows; ++row) {
-    const float *const left = params.left + row * params.left_row_stride;
-    const float *const right = params.right + row * params.right_row_stride;
-    float *const output = params.output + row * params.output_row_stride;
-    for (std::size_t i = 0; i < params.columns; i += S::kLanes) {
-      const std::size_t rest = params.columns - i;
-      const std::size_t lanes = rest < S::kLanes ? rest : S::kLanes;
-      S::store_first(output + i,
-                     map(S::load_first(left + i, lanes), S::load_first(right + i, lanes)), lanes);
-    }
-  }
-}
 
 template <class S, class Map>
 void map_rows(const UnaryParams& params, Map map) {
@@ -40,11 +26,21 @@ void add(const BinaryParams& params) {
 }
 
 template <class S>
-void swiglu(const BinaryParams& params) {
-  map_pairs<S>(params, [](auto gate, auto up) {
-    const auto decay = exponential<S>(S::subtract(S::zero(), gate));
-    return S::multiply(S::divide(gate, S::add(S::set(1.0F), decay)), up);
-  });
+void weighted_sum(const WeightedSumParams& params) {
+  for (std::size_t i = 0; i < params.columns; i += S::kLanes) {
+    const std::size_t rest = params.columns - i;
+    const std::size_t lanes = rest < S::kLanes ? rest : S::kLanes;
+    auto sum = S::zero();
+    for (std::size_t k = 0; k < params.count; ++k) {
+      const float *const term = params.terms + params.places[k] * params.term_stride;
+      const auto value = S::load_first(term + i, lanes);
+      sum = S::add(sum, S::multiply(S::set(params.weights[k]), value));
+    }
+    if (params.accumulate) {
+      sum = S::add(S::load_first(params.output + i, lanes), sum);
+    }
+    S::store_first(params.output + i, sum, lanes);
+  }
 }
 
 template <class S>
@@ -167,8 +163,14 @@ template <class S>
 constexpr ElementwiseKernels make_elementwise_kernels() {
   return {.rms_norm = rms_norm<S>,
           .layer_norm = layer_norm<S>,
+          .gated_rms_norm = gated_rms_norm<S>,
           .add = add<S>,
+          .weighted_sum = weighted_sum<S>,
           .swiglu = swiglu<S>,
+          .clamped_swiglu = clamped_swiglu<S>,
+          .swiglu_oai = swiglu_oai<S>,
+          .geglu_tanh = geglu_tanh<S>,
+          .situ = situ<S>,
           .scale = scale<S>,
           .softcap = softcap<S>,
           .rope = rope<S>,

@@ -21,6 +21,19 @@ struct NormParams {
   float epsilon = 0.0F;
 };
 
+enum class NormGate : std::uint8_t {
+  silu,     // z * sigmoid(z)
+  sigmoid,  // sigmoid(z)
+};
+
+// The output may be the gate instead of the input where it has its stride.
+struct GatedNormParams {
+  NormParams norm;              // without bias
+  const float *gate = nullptr;  // [rows][groups][columns], z
+  std::size_t gate_row_stride = 0;
+  NormGate function = NormGate::silu;
+};
+
 struct BinaryParams {
   const float *left = nullptr;   // [rows][columns]
   const float *right = nullptr;  // [rows][columns]; row stride 0: the same vector for every row
@@ -30,6 +43,28 @@ struct BinaryParams {
   std::size_t output_row_stride = 0;
   std::size_t rows = 0;
   std::size_t columns = 0;
+};
+
+// A gate (left) and what it passes (right).
+struct GateParams {
+  BinaryParams rows;
+  float limit = 0.0F;
+  float alpha = 0.0F;
+  float beta = 0.0F;
+  float linear_beta = 0.0F;
+};
+
+// One row: output = the sum over k, ascending, of weights[k] * terms[places[k]], every step
+// rounded.
+struct WeightedSumParams {
+  const float *terms = nullptr;  // rows of `columns`
+  std::size_t term_stride = 0;
+  const std::uint32_t *places = nullptr;  // [count]
+  const float *weights = nullptr;         // [count]
+  std::size_t count = 0;
+  float *output = nullptr;  // [columns]
+  std::size_t columns = 0;
+  bool accumulate = false;  // the sum is added to what is there
 };
 
 struct UnaryParams {
@@ -71,9 +106,21 @@ struct ElementwiseKernels {
   void (*rms_norm)(const NormParams& params);
   // weight * ((x - mean) / sqrt(variance + epsilon)) + bias.
   void (*layer_norm)(const NormParams& params);
+  // weight * (x / sqrt(mean(x^2) + epsilon)) * function(gate).
+  void (*gated_rms_norm)(const GatedNormParams& params);
   void (*add)(const BinaryParams& params);
+  void (*weighted_sum)(const WeightedSumParams& params);
   // left * sigmoid(left) * right.
   void (*swiglu)(const BinaryParams& params);
+  // g = min(left, limit), u = right within -limit .. limit: g * sigmoid(g) * u.
+  void (*clamped_swiglu)(const GateParams& params);
+  // The same g and u: g * sigmoid(alpha * g) * (u + 1).
+  void (*swiglu_oai)(const GateParams& params);
+  // left / 2 * (1 + tanh(sqrt(2 / pi) * (left + 0.044715 left^3))) * right.
+  void (*geglu_tanh)(const BinaryParams& params);
+  // u = linear_beta * tanh(right / linear_beta), or right where linear_beta is 0 or less:
+  // beta * tanh(left / beta) * sigmoid(left) * u.
+  void (*situ)(const GateParams& params);
   // factor * x.
   void (*scale)(const UnaryParams& params);
   // factor * tanh(x / factor).
