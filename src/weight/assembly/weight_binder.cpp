@@ -53,19 +53,18 @@ const TensorEntry *WeightBinder::claim(const std::string& name,
   return entry;
 }
 
-encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t rows,
-                                          std::uint64_t columns) {
-  const TensorEntry *entry = claim(name, std::array{rows, columns});
+encoding::WeightView WeightBinder::blocks_of(const TensorEntry *entry, std::uint64_t rows,
+                                             std::uint64_t columns) {
   if (entry == nullptr) {
     return {};
   }
   const encoding::EncodingInfo& format = encoding::info(entry->encoding);
   if (!format.is_weight) {
-    fail(Code::unsupported, name, concat("is a matrix stored as ", format.name));
+    fail(Code::unsupported, entry->name, concat("is a matrix stored as ", format.name));
     return {};
   }
   if (columns % format.block_elements != 0) {
-    fail(Code::invalid_file, name,
+    fail(Code::invalid_file, entry->name,
          concat("has rows of ", columns, " elements, no multiple of the ", format.block_elements,
                 " of a ", format.name, " block"));
     return {};
@@ -75,6 +74,16 @@ encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t
           .columns = columns,
           .bytes = entry->bytes,
           .name = entry->name};
+}
+
+encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t rows,
+                                          std::uint64_t columns) {
+  return blocks_of(claim(name, std::array{rows, columns}), rows, columns);
+}
+
+encoding::WeightView WeightBinder::stack(const std::string& name, std::uint64_t count,
+                                         std::uint64_t rows, std::uint64_t columns) {
+  return blocks_of(claim(name, std::array{count, rows, columns}), count * rows, columns);
 }
 
 encoding::WeightView WeightBinder::vector(const std::string& name, std::uint64_t size) {
@@ -96,14 +105,16 @@ encoding::WeightView WeightBinder::vector(const std::string& name, std::uint64_t
           .name = entry->name};
 }
 
-Status WeightBinder::finish(std::span<const std::string_view> ignored_endings) const {
+Status WeightBinder::finish(std::span<const std::string_view> ignored_endings,
+                            const std::function<bool(std::string_view)>& is_ignored) const {
   if (error_) {
     return *error_;
   }
   std::vector<std::string> unexpected;
   for (const TensorEntry& entry : table_->entries()) {
     const auto ends_entry = [&](std::string_view ending) { return entry.name.ends_with(ending); };
-    if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry)) {
+    if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry) &&
+        !(is_ignored && is_ignored(entry.name))) {
       unexpected.push_back(entry.name);
     }
   }
