@@ -141,14 +141,17 @@ encoding::WeightView WeightBinder::flat_vector(const std::string& name, std::uin
   return vector_of(*entry, size);
 }
 
-Status WeightBinder::finish(std::span<const std::string_view> ignored_endings) const {
+Status WeightBinder::finish(std::span<const std::string_view> ignored_endings,
+                            std::span<const std::string> ignored_prefixes) const {
   if (error_) {
     return *error_;
   }
   std::vector<std::string> unexpected;
   for (const TensorEntry& entry : table_->entries()) {
     const auto ends_entry = [&](std::string_view ending) { return entry.name.ends_with(ending); };
-    if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry)) {
+    const auto starts_entry = [&](std::string_view start) { return entry.name.starts_with(start); };
+    if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry) &&
+        !std::ranges::any_of(ignored_prefixes, starts_entry)) {
       unexpected.push_back(entry.name);
     }
   }

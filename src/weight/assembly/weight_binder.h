@@ -34,8 +34,10 @@ class WeightBinder {
                                           std::uint64_t rows, std::uint64_t columns);
 
   // The first wrong tensor, else the lists of missing and unexpected ones, else success. A tensor
-  // is expected when it was claimed or its name ends with one of the ignored endings.
-  Status finish(std::span<const std::string_view> ignored_endings) const;
+  // is expected when it was claimed, or its name ends with one of the ignored endings or begins
+  // with one of the ignored prefixes.
+  Status finish(std::span<const std::string_view> ignored_endings,
+                std::span<const std::string> ignored_prefixes = {}) const;
 
  private:
   const TensorEntry *take(const std::string& name);
