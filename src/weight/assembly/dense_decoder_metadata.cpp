@@ -3,19 +3,16 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <zllm/base/text.h>
 #include <zllm/weight/assembly/dense_decoder_spec.h>
 #include <zllm/weight/assembly/metadata_reader.h>
 #include <zllm/weight/assembly/rope_metadata.h>
+#include <zllm/weight/assembly/vocabulary_metadata.h>
 
 namespace zllm::weight {
 namespace {
-
-constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
 
 struct Family {
   std::string_view architecture;
@@ -82,76 +79,6 @@ Status refuse_unsupported(const MetadataReader& reader) {
     return reader.error(Code::unsupported, "attention.causal", "false is not supported");
   }
   return {};
-}
-
-// A token's number must follow from its text.
-Status refuse_duplicates(const std::vector<std::string_view>& tokens) {
-  std::unordered_map<std::string_view, std::size_t> first;
-  first.reserve(tokens.size());
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto [other, is_new] = first.emplace(tokens[i], i);
-    if (!is_new) {
-      return Error{Code::invalid_file, concat("metadata key ", kTokensKey, ": entry ", i, " ",
-                                              quote(tokens[i]), " repeats entry ", other->second)};
-    }
-  }
-  return {};
-}
-
-Result<std::optional<std::uint64_t>> tokenizer_size(const GgufMetadata& metadata) {
-  const GgufValue *value = metadata.find(kTokensKey);
-  if (value == nullptr) {
-    return std::optional<std::uint64_t>();
-  }
-  const auto *array = std::get_if<GgufArray>(value);
-  const auto *tokens =
-      array == nullptr ? nullptr : std::get_if<std::vector<std::string_view>>(&array->items);
-  if (tokens == nullptr) {
-    return Error{Code::invalid_file,
-                 concat("metadata key ", kTokensKey, " must be an array of strings")};
-  }
-  ZLLM_TRY(refuse_duplicates(*tokens));
-  for (const std::string_view key : {"tokenizer.ggml.token_type", "tokenizer.ggml.scores"}) {
-    const GgufValue *other = metadata.find(key);
-    const auto *entries = other == nullptr ? nullptr : std::get_if<GgufArray>(other);
-    if (other != nullptr && (entries == nullptr || entries->size() != tokens->size())) {
-      return Error{Code::invalid_file,
-                   concat("metadata key ", key, " must be an array with one entry for each of the ",
-                          tokens->size(), " tokens, found ",
-                          entries == nullptr ? gguf_type_text(*other) : to_text(entries->size()))};
-    }
-  }
-  return std::optional<std::uint64_t>(tokens->size());
-}
-
-// All the places that tell the vocabulary's size must agree.
-Result<std::uint32_t> vocabulary_of(const MetadataReader& reader, const TensorTable& tensors) {
-  ZLLM_TRY(const auto stated, reader.integer("vocab_size", kVocabularyRange));
-  ZLLM_TRY(const auto tokens, tokenizer_size(reader.metadata()));
-  if (stated && tokens && *stated != *tokens) {
-    return reader.error(
-        Code::invalid_file, "vocab_size",
-        concat(*stated, " contradicts tokenizer.ggml.tokens with ", *tokens, " entries"));
-  }
-  const TensorEntry *embedding = tensors.find("token_embd.weight");
-  std::optional<std::uint64_t> rows;
-  if (embedding != nullptr && embedding->shape.size() == 2) {
-    rows = embedding->shape[0];
-  }
-  const auto claimed = tokens ? tokens : stated;
-  if (claimed && rows && *claimed != *rows) {
-    return Error{Code::invalid_file,
-                 concat("tensor 'token_embd.weight' has ", *rows, " rows, but ",
-                        tokens ? "tokenizer.ggml.tokens" : reader.key("vocab_size"), " tells of ",
-                        *claimed, " tokens")};
-  }
-  const std::uint64_t size = claimed ? *claimed : rows.value_or(0);
-  if (size < kVocabularyRange.minimum || size > kVocabularyRange.maximum) {
-    return reader.error(Code::invalid_file, "vocab_size",
-                        concat("or tokenizer.ggml.tokens must tell of 1 to ",
-                               kVocabularyRange.maximum, " tokens, found ", size));
-  }
-  return static_cast<std::uint32_t>(size);
 }
 
 Status read_heads(const MetadataReader& reader, model_spec::DenseDecoder& spec) {
@@ -258,7 +185,7 @@ Result<model_spec::DenseDecoder> dense_decoder_from_metadata(const GgufMetadata&
   model_spec::DenseDecoder spec;
   spec.architecture = std::string(family->architecture);
   ZLLM_TRY(read_sizes(reader, spec));
-  ZLLM_TRY(spec.vocabulary, vocabulary_of(reader, tensors));
+  ZLLM_TRY(spec.vocabulary, vocabulary_from_metadata(reader, tensors));
   ZLLM_TRY(read_windows(reader, spec));
   read_presence(tensors, *family, spec);
   const RopeContext context{.head = spec.head, .max_positions = spec.max_positions};

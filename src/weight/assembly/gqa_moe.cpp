@@ -6,7 +6,8 @@
 #include <vector>
 
 #include <zllm/base/text.h>
-#include <zllm/weight/assembly/decoder_ends.h>
+#include <zllm/weight/assembly/assemble_files.h>
+#include <zllm/weight/assembly/ends.h>
 #include <zllm/weight/assembly/gqa_attention.h>
 #include <zllm/weight/assembly/gqa_moe_spec.h>
 #include <zllm/weight/assembly/hub_family.h>
@@ -58,22 +59,18 @@ void bind_layers(WeightBinder& binder, std::string_view layers_prefix, const Lay
 Status assemble_hub(const ModelFiles& files, GqaMoeModel& model) {
   ZLLM_TRY(model.spec, gqa_moe_from_config(*files.config, model.facts.warnings));
   ZLLM_TRY(read_hub_tokens(files, *files.config, model.spec.vocabulary, model.facts));
-  const EndNames ends = hub_end_names("model.");
-  if (model.spec.tied_embeddings && has_other_head(files.tensors, ends)) {
-    model.spec.tied_embeddings = false;
-    model.facts.warnings.push_back(
-        "config.json: tie_word_embeddings is true, but lm_head.weight differs from the embedding; "
-        "the head of the file is used");
-  }
+  const HubPrefix& prefix = hub_prefix_of(files.tensors);
+  const EndNames ends = hub_end_names(prefix);
+  model.spec.tied_embeddings =
+      still_tied(files.tensors, ends, model.spec.tied_embeddings, model.facts.warnings);
+  const std::string layers = concat(prefix.body, "layers.");
   ZLLM_TRY(const auto config, ConfigReader::open(*files.config, "config.json"));
-  ZLLM_TRY(const auto drafts, draft_layer_prefixes(config, "model.layers.", model.spec.layers));
+  ZLLM_TRY(const auto drafts, draft_layer_prefixes(config, layers, model.spec.layers));
   WeightBinder binder(files.tensors);
-  model.ends = bind_ends(binder, ends,
-                         {.vocabulary = model.spec.vocabulary,
-                          .hidden = model.spec.hidden,
-                          .tied = model.spec.tied_embeddings});
-  bind_layers(binder, "model.layers.", kHubLayer, model);
-  return binder.finish(kIgnoredHubEndings, drafts);
+  model.ends =
+      bind_ends(binder, ends, model.spec.vocabulary, model.spec.hidden, model.spec.tied_embeddings);
+  bind_layers(binder, layers, kHubLayer, model);
+  return binder.finish(kIgnoredHubEndings, begins_with_any(drafts));
 }
 
 Status assemble_gguf(const ModelFiles&, GqaMoeModel&) {

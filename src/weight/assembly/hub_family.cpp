@@ -1,13 +1,14 @@
 #include <zllm/weight/assembly/hub_family.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <zllm/base/text.h>
 
 namespace zllm::weight {
 namespace {
 
-constexpr IntegerRange kDraftLayerRange{0, 64};  // known models have 1 to 3
+constexpr IntegerRange kDrafts{0, 64};  // known models have 1 to 3
 
 std::string list_of(std::span<const HubFamily> families) {
   std::string text;
@@ -71,13 +72,20 @@ Result<HubSizes> hub_sizes(const ConfigReader& config) {
 Result<std::vector<std::string>> draft_layer_prefixes(const ConfigReader& config,
                                                       std::string_view layers_prefix,
                                                       std::uint32_t layers) {
-  ZLLM_TRY(const auto stated, config.integer("num_nextn_predict_layers", kDraftLayerRange));
-  ZLLM_TRY(const auto other, config.integer_or("num_mtp_layers", kDraftLayerRange, 1));
+  ZLLM_TRY(const auto stated, config.integer("num_nextn_predict_layers", kDrafts));
+  ZLLM_TRY(const auto other, config.integer_or("num_mtp_layers", kDrafts, 1));
   std::vector<std::string> prefixes;
   for (std::uint64_t i = 0; i < stated.value_or(other); ++i) {
     prefixes.push_back(concat(layers_prefix, layers + i, "."));
   }
   return prefixes;
+}
+
+std::function<bool(std::string_view)> begins_with_any(std::vector<std::string> prefixes) {
+  return [prefixes = std::move(prefixes)](std::string_view name) {
+    return std::ranges::any_of(prefixes,
+                               [&](const std::string& prefix) { return name.starts_with(prefix); });
+  };
 }
 
 }  // namespace zllm::weight

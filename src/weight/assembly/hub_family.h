@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,5 +37,7 @@ Result<HubSizes> hub_sizes(const ConfigReader& config);
 Result<std::vector<std::string>> draft_layer_prefixes(const ConfigReader& config,
                                                       std::string_view layers_prefix,
                                                       std::uint32_t layers);
+// For WeightBinder::finish.
+std::function<bool(std::string_view)> begins_with_any(std::vector<std::string> prefixes);
 
 }  // namespace zllm::weight

@@ -73,9 +73,8 @@ bool WeightBinder::fits_matrix(const TensorEntry& entry, std::uint64_t columns) 
   return true;
 }
 
-encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t rows,
-                                          std::uint64_t columns) {
-  const TensorEntry *entry = claim(name, std::array{rows, columns});
+encoding::WeightView WeightBinder::matrix_of(const TensorEntry *entry, std::uint64_t rows,
+                                             std::uint64_t columns) {
   if (entry == nullptr || !fits_matrix(*entry, columns)) {
     return {};
   }
@@ -84,6 +83,16 @@ encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t
           .columns = columns,
           .bytes = entry->bytes,
           .name = entry->name};
+}
+
+encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t rows,
+                                          std::uint64_t columns) {
+  return matrix_of(claim(name, std::array{rows, columns}), rows, columns);
+}
+
+encoding::WeightView WeightBinder::flat_matrix(const std::string& name, std::uint64_t count,
+                                               std::uint64_t rows, std::uint64_t columns) {
+  return matrix_of(claim(name, std::array{count, rows, columns}), count * rows, columns);
 }
 
 std::vector<encoding::WeightView> WeightBinder::stack(const std::string& name, std::uint64_t count,
@@ -142,16 +151,15 @@ encoding::WeightView WeightBinder::flat_vector(const std::string& name, std::uin
 }
 
 Status WeightBinder::finish(std::span<const std::string_view> ignored_endings,
-                            std::span<const std::string> ignored_prefixes) const {
+                            const std::function<bool(std::string_view)>& is_ignored) const {
   if (error_) {
     return *error_;
   }
   std::vector<std::string> unexpected;
   for (const TensorEntry& entry : table_->entries()) {
     const auto ends_entry = [&](std::string_view ending) { return entry.name.ends_with(ending); };
-    const auto starts_entry = [&](std::string_view start) { return entry.name.starts_with(start); };
     if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry) &&
-        !std::ranges::any_of(ignored_prefixes, starts_entry)) {
+        !(is_ignored && is_ignored(entry.name))) {
       unexpected.push_back(entry.name);
     }
   }
