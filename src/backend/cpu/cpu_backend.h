@@ -144,6 +144,8 @@ class CpuBackend {
                                              Tensor& out, std::uint32_t begin, std::uint32_t end);
   // The rows' int8 form, into the state's activations.
   Status quantize(const Tensor& in);
+  // Of all streams, into the state's mixing_logits.
+  Status mixing_logits(const Weight& mixing, const Tensor& streams);
   // Packs what can be packed, of all matrices at once.
   Result<MatrixStack> load_stack(std::span<const encoding::WeightView> views);
 

@@ -62,10 +62,11 @@ void swiglu_oai(const GateParams& params) {
   });
 }
 
+constexpr float kTwoRootsOfTwoOverPi = 1.59576912F;
+
 template <class S>
 void geglu_tanh(const BinaryParams& params) {
   // (1 + tanh(y)) / 2 is sigmoid(2 y), which does not cancel where tanh is near -1.
-  constexpr float kTwoRootsOfTwoOverPi = 1.59576912F;
   map_pairs<S>(params, [](auto gate, auto up) {
     const auto cubic = S::fma(S::set(0.044715F), S::multiply(gate, gate), S::set(1.0F));
     const auto argument = S::multiply(S::multiply(gate, cubic), S::set(kTwoRootsOfTwoOverPi));
