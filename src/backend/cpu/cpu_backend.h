@@ -140,8 +140,6 @@ class CpuBackend {
   // pays.
   template <class Rows>
   void for_rows(const Tensor& tensor, Rows rows);
-  static kernel::cpu::NormParams norm_params(const Tensor& in, const Weight& weight, double epsilon,
-                                             Tensor& out, std::uint32_t begin, std::uint32_t end);
   // The rows' int8 form, into the state's activations.
   Status quantize(const Tensor& in);
   // Of all streams, into the state's mixing_logits.

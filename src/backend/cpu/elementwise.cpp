@@ -17,6 +17,22 @@ bool has_groups_of(const Tensor& rows, const Weight& weight) {
   return rows.columns() % (weight.rows() * weight.columns()) == 0;
 }
 
+// Rows [begin, end), in groups of the weight's length.
+kernel::cpu::NormParams norm_params(const Tensor& in, const Weight& weight, Tensor& out,
+                                    std::uint32_t begin, std::uint32_t end) {
+  const std::size_t group = weight.rows() * weight.columns();
+  return {.input = in.row(begin),
+          .output = out.row(begin),
+          .input_row_stride = in.columns(),
+          .output_row_stride = out.columns(),
+          .rows = end - begin,
+          .groups = in.columns() / group,
+          .columns = group,
+          .weight = weight.values(),
+          .bias = nullptr,
+          .epsilon = 0.0F};
+}
+
 }  // namespace
 
 template <class Rows>
@@ -32,27 +48,12 @@ void CpuBackend::for_rows(const Tensor& tensor, Rows rows) {
   });
 }
 
-// Groups of the weight's length in rows [begin, end).
-kernel::cpu::NormParams CpuBackend::norm_params(const Tensor& in, const Weight& weight,
-                                                double epsilon, Tensor& out, std::uint32_t begin,
-                                                std::uint32_t end) {
-  const std::size_t group = weight.rows() * weight.columns();
-  return {.input = in.row(begin),
-          .output = out.row(begin),
-          .input_row_stride = in.columns(),
-          .output_row_stride = out.columns(),
-          .rows = end - begin,
-          .groups = in.columns() / group,
-          .columns = group,
-          .weight = weight.values(),
-          .bias = nullptr,
-          .epsilon = static_cast<float>(epsilon)};
-}
-
 Status CpuBackend::norm(const Tensor& in, const Weight& weight, double epsilon, Tensor& out) {
   ZLLM_CHECK(same_shape(in, out) && has_groups_of(in, weight), "shape of norm");
   for_rows(in, [&](std::uint32_t begin, std::uint32_t end) {
-    state_->elementwise->rms_norm(norm_params(in, weight, epsilon, out, begin, end));
+    auto params = norm_params(in, weight, out, begin, end);
+    params.epsilon = static_cast<float>(epsilon);
+    state_->elementwise->rms_norm(params);
   });
   return {};
 }
@@ -63,8 +64,9 @@ Status CpuBackend::layer_norm(const Tensor& in, const Weight& weight, const Weig
                  bias.rows() * bias.columns() == weight.rows() * weight.columns(),
              "shape of layer_norm");
   for_rows(in, [&](std::uint32_t begin, std::uint32_t end) {
-    auto params = norm_params(in, weight, epsilon, out, begin, end);
+    auto params = norm_params(in, weight, out, begin, end);
     params.bias = bias.values();
+    params.epsilon = static_cast<float>(epsilon);
     state_->elementwise->layer_norm(params);
   });
   return {};
@@ -75,14 +77,15 @@ Status CpuBackend::gated_norm(const norm::Spec& spec, const Tensor& in, const We
   ZLLM_CHECK(norm::has_gate(spec.flavour), "gated_norm of a flavour without gate");
   ZLLM_CHECK(same_shape(in, out) && same_shape(in, gate) && has_groups_of(in, weight),
              "shape of gated_norm");
+  const bool is_silu = spec.flavour == norm::Flavour::gated_rms_silu;
   for_rows(in, [&](std::uint32_t begin, std::uint32_t end) {
+    auto params = norm_params(in, weight, out, begin, end);
+    params.epsilon = static_cast<float>(spec.epsilon);
     state_->elementwise->gated_rms_norm(
-        {.norm = norm_params(in, weight, spec.epsilon, out, begin, end),
+        {.norm = params,
          .gate = gate.row(begin),
          .gate_row_stride = gate.columns(),
-         .function = spec.flavour == norm::Flavour::gated_rms_silu
-                         ? kernel::cpu::NormGate::silu
-                         : kernel::cpu::NormGate::sigmoid});
+         .function = is_silu ? kernel::cpu::NormGate::silu : kernel::cpu::NormGate::sigmoid});
   });
   return {};
 }
