@@ -65,7 +65,7 @@ class PagePart {
     ZLLM_TRY(const auto copies, table_.reserve(segment.sequence, segment.tokens.size()));
     Status copied = backend_.copy_pages(cache_, copies);
     if (!copied.ok()) {
-      ZLLM_CHECK(table_.undo_reserve(segment.sequence, copies).ok(), "undo of a reserved segment");
+      ZLLM_CHECK(table_.rollback(segment.sequence).ok(), "rollback of a reserved segment");
     }
     return copied;
   }
