@@ -36,19 +36,19 @@ class MixtureBlock {
     }
     const auto& sparse = std::get<weight::ExpertWeights>(views);
     ZLLM_TRY(Weight router, loader.matrix(sparse.router));
-    ZLLM_TRY(auto bias, loader.vector(sparse.selection_bias));
     ZLLM_TRY(auto experts, WeightLoader<B>::named(
                                sparse.gate.front(),
                                loader.backend().load_experts(
                                    {.gate = sparse.gate, .up = sparse.up, .down = sparse.down})));
-    std::optional<typename Mlp::Weights> shared;
+    Sparse weights{.router = std::move(router),
+                   .selection_bias = {},
+                   .experts = std::move(experts),
+                   .shared = {}};
+    ZLLM_TRY(weights.selection_bias, loader.vector(sparse.selection_bias));
     if (sparse.shared) {
-      ZLLM_TRY(shared, Mlp::load(loader, *sparse.shared));
+      ZLLM_TRY(weights.shared, Mlp::load(loader, *sparse.shared));
     }
-    return Weights(Sparse{.router = std::move(router),
-                          .selection_bias = std::move(bias),
-                          .experts = std::move(experts),
-                          .shared = std::move(shared)});
+    return Weights(std::move(weights));
   }
 
   static Result<MixtureBlock> make(B& backend, const model_spec::Mixture& spec,

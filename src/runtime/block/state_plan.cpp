@@ -4,14 +4,15 @@
 
 #include <zllm/base/checked.h>
 #include <zllm/base/text.h>
+#include <zllm/kv_cache/slot_table.h>
 
 namespace zllm::runtime::block {
 
 MemoryNeed memory_need(const StateNeed& need, const LoadOptions& options) {
   return {.weight_bytes = need.weight_bytes,
           .state_bytes_per_row = need.page_bytes / need.page_tokens,
-          // The committed state and that of an open round.
-          .state_bytes_per_sequence = 2 * need.slot_bytes,
+
+          .state_bytes_per_sequence = kv_cache::slots_for(1) * need.slot_bytes,
           .workspace_bytes =
               need.workspace_columns * options.rows_per_round * sizeof(float) + need.logit_bytes,
           .max_positions = need.max_positions};

@@ -9,6 +9,7 @@
 #include <zllm/runtime/block/gqa_block.h>
 #include <zllm/runtime/block/inventory.h>
 #include <zllm/runtime/block/mlp_block.h>
+#include <zllm/runtime/block/model_needs.h>
 #include <zllm/runtime/block/state_plan.h>
 #include <zllm/runtime/load.h>
 #include <zllm/runtime/paged_states.h>
@@ -25,6 +26,8 @@ std::vector<backend::OpKey> requirements(const weight::DenseDecoderModel& model,
 backend::PagedCacheSpec cache_spec(const model_spec::DenseDecoder& spec, StageRange stage,
                                    const LoadOptions& options);
 block::StateNeed state_need(const weight::DenseDecoderModel& model, StageRange stage);
+// All of it, of the model in the files.
+Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options);
 
 // The dense decoder of Llama, Mistral, Qwen2, Qwen3 and their like over any backend with paged
 // grouped-query attention: pre-norm attention and SwiGLU blocks on one residual stream.

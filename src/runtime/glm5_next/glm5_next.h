@@ -17,6 +17,7 @@
 #include <zllm/runtime/block/inventory.h>
 #include <zllm/runtime/block/latent_block.h>
 #include <zllm/runtime/block/mixture_block.h>
+#include <zllm/runtime/block/model_needs.h>
 #include <zllm/runtime/block/state_plan.h>
 #include <zllm/runtime/block/stream_block.h>
 #include <zllm/runtime/load.h>
@@ -47,6 +48,8 @@ backend::PagedCacheSpec cache_spec(const model_spec::Glm5Next& spec, StageRange 
                                    const LoadOptions& options);
 backend::SlotCacheSpec slot_spec(const model_spec::Glm5Next& spec, StageRange stage);
 block::StateNeed state_need(const weight::Glm5NextModel& model, StageRange stage);
+// All of it, of the model in the files.
+Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options);
 
 // GLM-5.3-Flash: delta attention in most layers, unrotated latent attention over pooled-key
 // selections in the others, routed experts, on hyper-connected residual streams.

@@ -10,6 +10,7 @@
 #include <zllm/runtime/block/gqa_block.h>
 #include <zllm/runtime/block/inventory.h>
 #include <zllm/runtime/block/mixture_block.h>
+#include <zllm/runtime/block/model_needs.h>
 #include <zllm/runtime/block/state_plan.h>
 #include <zllm/runtime/load.h>
 #include <zllm/runtime/paged_states.h>
@@ -30,6 +31,8 @@ std::vector<backend::OpKey> requirements(const weight::GqaMoeModel& model, Stage
 backend::PagedCacheSpec cache_spec(const model_spec::GqaMoe& spec, StageRange stage,
                                    const LoadOptions& options);
 block::StateNeed state_need(const weight::GqaMoeModel& model, StageRange stage);
+// All of it, of the model in the files.
+Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options);
 
 // Grouped-query decoders whose layers have routed experts (Qwen3-MoE, GLM-4.5) over any backend
 // with paged grouped-query attention and experts.

@@ -13,6 +13,7 @@
 #include <zllm/runtime/block/inventory.h>
 #include <zllm/runtime/block/latent_block.h>
 #include <zllm/runtime/block/mixture_block.h>
+#include <zllm/runtime/block/model_needs.h>
 #include <zllm/runtime/block/state_plan.h>
 #include <zllm/runtime/load.h>
 #include <zllm/runtime/recurrent_states.h>
@@ -36,6 +37,8 @@ backend::PagedCacheSpec cache_spec(const model_spec::KimiLinear& spec, StageRang
                                    const LoadOptions& options);
 backend::SlotCacheSpec slot_spec(const model_spec::KimiLinear& spec, StageRange stage);
 block::StateNeed state_need(const weight::KimiLinearModel& model, StageRange stage);
+// All of it, of the model in the files.
+Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options);
 
 // Kimi Linear: delta attention in most layers, unrotated latent attention in the others, routed
 // experts, on one residual stream.

@@ -65,4 +65,14 @@ block::StateNeed state_need(const weight::KimiLinearModel& model, StageRange sta
           .max_positions = spec.max_positions};
 }
 
+Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options) {
+  ZLLM_TRY(auto model, weight::assemble_kimi_linear(files));
+  ZLLM_TRY(const StageRange stage, resolve(options.stage, model.spec.layers));
+  return block::ModelNeeds{.keys = requirements(model, stage, options),
+                           .pages = cache_spec(model.spec, stage, options),
+                           .slots = slot_spec(model.spec, stage),
+                           .states = state_need(model, stage),
+                           .warnings = std::move(model.facts.warnings)};
+}
+
 }  // namespace zllm::runtime::kimi_linear

@@ -13,6 +13,7 @@
 #include <zllm/runtime/block/inventory.h>
 #include <zllm/runtime/block/latent_block.h>
 #include <zllm/runtime/block/mixture_block.h>
+#include <zllm/runtime/block/model_needs.h>
 #include <zllm/runtime/block/rotation.h>
 #include <zllm/runtime/block/state_plan.h>
 #include <zllm/runtime/load.h>
@@ -38,6 +39,8 @@ std::vector<backend::OpKey> requirements(const weight::MlaMoeModel& model, Stage
 backend::PagedCacheSpec cache_spec(const model_spec::MlaMoe& spec, StageRange stage,
                                    const LoadOptions& options);
 block::StateNeed state_need(const weight::MlaMoeModel& model, StageRange stage);
+// All of it, of the model in the files.
+Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options);
 
 // Latent-attention decoders with routed experts, dense or sparse over selected positions
 // (DeepSeek-V3, Kimi K2, DeepSeek-V3.2, GLM-5 to 5.2).

@@ -79,4 +79,14 @@ block::StateNeed state_need(const weight::MlaMoeModel& model, StageRange stage) 
           .max_positions = spec.max_positions};
 }
 
+Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options) {
+  ZLLM_TRY(auto model, weight::assemble_mla_moe(files));
+  ZLLM_TRY(const StageRange stage, resolve(options.stage, model.spec.layers));
+  return block::ModelNeeds{.keys = requirements(model, stage, options),
+                           .pages = cache_spec(model.spec, stage, options),
+                           .slots = {},
+                           .states = state_need(model, stage),
+                           .warnings = std::move(model.facts.warnings)};
+}
+
 }  // namespace zllm::runtime::mla_moe
