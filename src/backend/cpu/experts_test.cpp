@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -37,16 +38,27 @@ struct Layer {
     }
   }
 
-  ExpertViews views() const {
-    const auto all = [](const std::vector<Matrix>& matrices) {
+  // Of copies: loading drops the source's memory, as it may when that is a file.
+  ExpertViews views() {
+    const auto all = [this](const std::vector<Matrix>& matrices) {
       std::vector<encoding::WeightView> views;
       for (const Matrix& matrix : matrices) {
-        views.push_back(
-            {matrix.view.encoding, matrix.view.rows, matrix.view.columns, matrix.bytes});
+        views.push_back(matrix.view);
+        views.back().bytes = copies.emplace_back(matrix.bytes);
       }
       return views;
     };
     return {.gate = all(gate), .up = all(up), .down = all(down)};
+  }
+
+  // Rows whose gates are about 1, where the activation bends.
+  std::vector<float> input(std::size_t rows, std::uint32_t seed) const {
+    double squares = 0;
+    for (const float weight : gate.front().decoded) {
+      squares += static_cast<double>(weight) * static_cast<double>(weight);
+    }
+    const double size = std::sqrt(static_cast<double>(shape.intermediate) / squares);
+    return noise(rows * shape.width, seed, static_cast<float>(size));
   }
 
   std::vector<float> reference(const moe::Routing& routing, const std::vector<float>& input) const {
@@ -72,6 +84,7 @@ struct Layer {
 
   Shape shape;
   std::vector<Matrix> gate, up, down;
+  std::deque<std::vector<std::byte>> copies;
 };
 
 // Every row chooses `top_k` of the first `used` experts.
@@ -101,7 +114,10 @@ std::vector<float> run(CpuBackend& backend, const Experts& experts, const moe::R
 }
 
 std::vector<float> product(CpuBackend& backend, const Tensor& in, const Matrix& matrix) {
-  const Weight weight = backend.load_matrix(matrix.view, {.as_product = true}).value();
+  const std::vector<std::byte> copy = matrix.bytes;
+  encoding::WeightView view = matrix.view;
+  view.bytes = copy;
+  const Weight weight = backend.load_matrix(view, {.as_product = true}).value();
   Tensor out = backend.tensor(1, static_cast<std::uint32_t>(matrix.view.rows)).value();
   const CpuBackend::Job job{.weight = &weight, .out = &out};
   EXPECT_TRUE(backend.linear(in, {&job, 1}, LinearOutput::replace).ok());
@@ -154,10 +170,10 @@ Shape shape_for(Encoding encoding) {
 TEST(Experts, AreProductsOneByOneAndNearTheReference) {
   for (const auto& backend : all_backends()) {
     for (const Encoding encoding : kEncodings) {
-      const Layer layer(5, shape_for(encoding), {encoding});
+      Layer layer(5, shape_for(encoding), {encoding});
       const Experts experts = backend->load_experts(layer.views()).value();
       for (const std::size_t rows : {1U, 2U, 7U}) {
-        const auto input = noise(rows * layer.shape.width, 7);
+        const auto input = layer.input(rows, 7);
         // Nobody chooses the last expert.
         const auto routing = random_routing(rows, 4, 2, 11);
         const auto output = run(*backend, experts, routing, input);
@@ -173,10 +189,9 @@ TEST(Experts, AreProductsOneByOneAndNearTheReference) {
 
 TEST(Experts, MayEachHaveTheirOwnEncodings) {
   for (const auto& backend : all_backends(3)) {
-    const Layer layer(6, {256, 256},
-                      {Encoding::q4_0, Encoding::f32, Encoding::iq2_xxs, Encoding::q6_k});
+    Layer layer(6, {256, 256}, {Encoding::q4_0, Encoding::f32, Encoding::iq2_xxs, Encoding::q6_k});
     const Experts experts = backend->load_experts(layer.views()).value();
-    const auto input = noise(9 * 256, 7);
+    const auto input = layer.input(9, 7);
     const auto routing = random_routing(9, 6, 3, 5);
     EXPECT_TRUE(same_bits(run(*backend, experts, routing, input),
                           one_by_one(*backend, layer, routing, input)));
@@ -185,7 +200,7 @@ TEST(Experts, MayEachHaveTheirOwnEncodings) {
 
 TEST(Experts, HaveTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
   for (const Encoding encoding : {Encoding::bf16, Encoding::q4_0}) {
-    const Layer layer(8, {288, 544}, {encoding});
+    Layer layer(8, {288, 544}, {encoding});
     constexpr std::size_t kRows = 67;
     const auto input = noise(kRows * 288, 3);
     struct Choice {
@@ -221,7 +236,7 @@ TEST(Experts, HaveTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
 
 TEST(Experts, MakeManyResultsInPartsOfTheWidth) {
   const auto backend = make_backend(Isa::avx512, 2);
-  const Layer layer(9, {2080, 32}, {Encoding::q8_0});
+  Layer layer(9, {2080, 32}, {Encoding::q8_0});
   const Experts experts = backend->load_experts(layer.views()).value();
   constexpr std::size_t kRows = 300;
   const auto input = noise(kRows * 2080, 3);
@@ -236,7 +251,7 @@ TEST(Experts, MakeManyResultsInPartsOfTheWidth) {
 
 TEST(Experts, AddToTheOutput) {
   for (const auto& backend : all_backends()) {
-    const Layer layer(3, {96, 64}, {Encoding::q4_0});
+    Layer layer(3, {96, 64}, {Encoding::q4_0});
     const Experts experts = backend->load_experts(layer.views()).value();
     const auto input = noise(5 * 96, 3);
     const auto before = noise(5 * 96, 4);
@@ -252,7 +267,7 @@ TEST(Experts, AddToTheOutput) {
 TEST(Experts, ShowInputsThatAreNotFiniteInTheirRowAlone) {
   for (const Encoding encoding : {Encoding::f32, Encoding::q4_0}) {
     const auto backend = make_backend(Isa::avx512, 2);
-    const Layer layer(3, {96, 64}, {encoding});
+    Layer layer(3, {96, 64}, {encoding});
     const Experts experts = backend->load_experts(layer.views()).value();
     auto input = noise(4 * 96, 3);
     input[96 + 5] = std::nanf("");
