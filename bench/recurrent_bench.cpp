@@ -111,7 +111,7 @@ double run_layers(const DeltaRuleKernels& kernels, Layers& layers, const Case& s
     for (std::size_t i = next++; i < tasks; i = next++) {
       const std::size_t layer = i / kShape.value_heads;
       if (shape.replay) {
-        kernels.replay(layers.replay(layer), i % kShape.value_heads);
+        kernels.replay(layers.replay(layer), i % kShape.value_heads, aligned);
       } else {
         kernels.delta_rule(layers.params(layer), i % kShape.value_heads, aligned);
       }
