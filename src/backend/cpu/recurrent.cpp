@@ -15,6 +15,8 @@ using kernel::cpu::DeltaRuleShape;
 // Elements of states that are updated on one thread; below, waking others costs more.
 constexpr std::size_t kElementsAlone = 16384;
 
+static_assert(kJournalRows <= kernel::cpu::kDeltaRuleRows, "a journal replays in one call");
+
 DeltaRuleShape shape_of(const delta::Spec& spec) {
   return {.key_heads = spec.key_heads,
           .value_heads = spec.value_heads,
@@ -152,6 +154,7 @@ Status CpuBackend::replay(SlotCache& cache, std::optional<SlotId> from, SlotId t
   std::vector<std::size_t> first_tasks;  // one for each head of each plane
   std::size_t tasks = 0;
   std::size_t elements = 0;
+  std::size_t scratch = 0;  // floats of one thread
   for (std::uint32_t i = 0; i < planes.size(); ++i) {
     const SlotPlaneId plane{i};
     if (const auto *pool = std::get_if<OpenPoolSpec>(&planes[i])) {
@@ -175,11 +178,14 @@ Status CpuBackend::replay(SlotCache& cache, std::optional<SlotId> from, SlotId t
     first_tasks.push_back(tasks);
     tasks += spec.value_heads;
     elements += delta::state_elements(spec);
+    scratch = std::max(scratch, kernel::cpu::delta_rule_scratch(shape_of(spec)));
   }
-  run_tasks(state_->threads, tasks, elements, [&](std::size_t index, std::size_t) {
+  ZLLM_TRY(state_->recurrent_scratch.grow(scratch * state_->threads.threads()));
+  run_tasks(state_->threads, tasks, elements, [&](std::size_t index, std::size_t worker) {
     const auto work = std::ranges::upper_bound(first_tasks, index) - first_tasks.begin() - 1;
     const auto place = static_cast<std::size_t>(work);
-    state_->delta_rule->replay(works[place], index - first_tasks[place]);
+    state_->delta_rule->replay(works[place], index - first_tasks[place],
+                               state_->recurrent_scratch.data() + scratch * worker);
   });
   return {};
 }

@@ -1,21 +1,8 @@
 #pragma once
 
-#include <zllm/kernel/cpu/delta_rule_inputs-inl.h>
+#include <zllm/kernel/cpu/delta_rule_replay-inl.h>
 
 namespace zllm::kernel::cpu {
-
-template <class S>
-typename S::Vec load_some(const float *from, std::size_t lanes) {
-  return lanes == S::kLanes ? S::load(from) : S::load_first(from, lanes);
-}
-template <class S>
-void store_some(float *to, typename S::Vec v, std::size_t lanes) {
-  if (lanes == S::kLanes) {
-    S::store(to, v);
-  } else {
-    S::store_first(to, v, lanes);
-  }
-}
 
 // Prepared rows passing over some columns of a head's matrix; all pointers at the first column.
 struct ColumnPass {
@@ -49,8 +36,8 @@ struct ColumnSums {
       }
     }
   }
-  void add(std::size_t chain, std::size_t vec, float factor, typename S::Vec value) {
-    chains[chain][vec] = S::fma(S::set(factor), value, chains[chain][vec]);
+  void add(std::size_t chain, std::size_t vec, typename S::Vec factor, typename S::Vec value) {
+    chains[chain][vec] = S::fma(factor, value, chains[chain][vec]);
   }
   typename S::Vec total(std::size_t vec) const { return S::add(chains[0][vec], chains[1][vec]); }
 };
@@ -87,13 +74,15 @@ ColumnSums<S> enter_first_row(const ColumnPass& pass, const ColumnLanes<S>& lane
   constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
   ColumnSums<S> read;
   for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
+    const auto decay = S::set(pass.decays[i]);
+    const auto key = S::set(pass.keys[i]);
     for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
       auto element = S::zero();
       if (pass.from != nullptr) {
         element = load_some<S>(pass.from + i * pass.value_width + vec * S::kLanes, lanes.of[vec]);
       }
-      element = S::multiply(S::set(pass.decays[i]), element);
-      read.add(chain, vec, pass.keys[i], element);
+      element = S::multiply(decay, element);
+      read.add(chain, vec, key, element);
       S::store(pass.block + i * kStride + vec * S::kLanes, element);
     }
   });
@@ -115,45 +104,66 @@ void find_update(const ColumnPass& pass, const ColumnLanes<S>& lanes, std::size_
   }
 }
 
-// One pass over the block a row: it takes the row's update and is read by its query, then decays
-// and is read by the next row's key. Every element and sum goes through the same operations in the
-// same order however rows were cut into passes.
+// The block takes a row's update and is read by its query, then decays and is read by the next
+// row's key: one pass over it for each row.
+template <class S>
+ColumnSums<S> pass_row(const ColumnPass& pass, std::size_t row,
+                       const typename S::Vec (&update)[kDeltaRuleVecs], ColumnSums<S>& output) {
+  constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
+  const float *const keys = pass.keys + row * pass.key_width;
+  const float *const queries = pass.queries + row * pass.key_width;
+  const float *const next_keys = keys + pass.key_width;
+  const float *const next_decays = pass.decays + (row + 1) * pass.key_width;
+  ColumnSums<S> next;
+  for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
+    const auto key = S::set(keys[i]);
+    const auto query = S::set(queries[i]);
+    const auto next_decay = S::set(next_decays[i]);
+    const auto next_key = S::set(next_keys[i]);
+    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+      float *const place = pass.block + i * kStride + vec * S::kLanes;
+      auto element = S::fma(key, update[vec], S::load(place));
+      output.add(chain, vec, query, element);
+      element = S::multiply(next_decay, element);
+      next.add(chain, vec, next_key, element);
+      S::store(place, element);
+    }
+  });
+  return next;
+}
+
+template <class S>
+void pass_last_row(const ColumnPass& pass, const ColumnLanes<S>& lanes,
+                   const typename S::Vec (&update)[kDeltaRuleVecs], ColumnSums<S>& output) {
+  constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
+  const float *const keys = pass.keys + (pass.rows - 1) * pass.key_width;
+  const float *const queries = pass.queries + (pass.rows - 1) * pass.key_width;
+  for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
+    const auto key = S::set(keys[i]);
+    const auto query = S::set(queries[i]);
+    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+      const auto element =
+          S::fma(key, update[vec], S::load(pass.block + i * kStride + vec * S::kLanes));
+      output.add(chain, vec, query, element);
+      store_some<S>(pass.to + i * pass.value_width + vec * S::kLanes, element, lanes.of[vec]);
+    }
+  });
+}
+
+// Every element and sum goes through the same operations in the same order however rows were cut
+// into passes.
 template <class S>
 void pass_columns(const ColumnPass& pass) {
-  using Vec = typename S::Vec;
-  constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
   const ColumnLanes<S> lanes(pass.columns);
   ColumnSums<S> read = enter_first_row<S>(pass, lanes);
   for (std::size_t row = 0; row < pass.rows; ++row) {
-    Vec update[kDeltaRuleVecs];
+    typename S::Vec update[kDeltaRuleVecs];
     find_update<S>(pass, lanes, row, read, update);
-    const float *const key = pass.keys + row * pass.key_width;
-    const float *const query = pass.queries + row * pass.key_width;
     ColumnSums<S> output;
     if (row + 1 < pass.rows) {
-      const float *const next_key = key + pass.key_width;
-      const float *const next_decay = pass.decays + (row + 1) * pass.key_width;
-      ColumnSums<S> next;
-      for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
-        for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
-          float *const place = pass.block + i * kStride + vec * S::kLanes;
-          Vec element = S::fma(S::set(key[i]), update[vec], S::load(place));
-          output.add(chain, vec, query[i], element);
-          element = S::multiply(S::set(next_decay[i]), element);
-          next.add(chain, vec, next_key[i], element);
-          S::store(place, element);
-        }
-      });
-      read = next;
+      read = pass_row<S>(pass, row, update, output);
     } else {
-      for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
-        for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
-          const Vec element = S::fma(S::set(key[i]), update[vec],
-                                     S::load(pass.block + i * kStride + vec * S::kLanes));
-          output.add(chain, vec, query[i], element);
-          store_some<S>(pass.to + i * pass.value_width + vec * S::kLanes, element, lanes.of[vec]);
-        }
-      });
+      pass_last_row<S>(pass, lanes, update, output);
     }
     for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
       store_some<S>(pass.output + row * pass.output_stride + vec * S::kLanes, output.total(vec),
@@ -224,6 +234,7 @@ template <class S>
 void delta_rule(const DeltaRuleParams& params, std::size_t head, float *scratch) {
   const DeltaRuleShape& shape = params.shape;
   const DeltaRuleLayout layout = delta_rule_layout(shape);
+  constexpr std::size_t kRowsAhead = 4;  // that are on their way from memory
   const ConvolutionInputs<S> inputs{
       .tail = params.from.matrices == nullptr ? nullptr : params.from.tail,
       .rows = params.mixed,
@@ -236,6 +247,9 @@ void delta_rule(const DeltaRuleParams& params, std::size_t head, float *scratch)
     const std::size_t left = params.rows - first;
     const std::size_t rows = left < kDeltaRuleRows ? left : kDeltaRuleRows;
     for (std::size_t i = 0; i < rows; ++i) {
+      if (first + i + kRowsAhead < params.rows) {
+        prefetch_row<S>(params, head, first + i + kRowsAhead);
+      }
       prepare_row<S>(params, head, inputs, first + i, i, layout, scratch);
     }
     if (params.journal != nullptr) {
@@ -244,43 +258,6 @@ void delta_rule(const DeltaRuleParams& params, std::size_t head, float *scratch)
     pass_head<S>(params, head, first, rows, source, layout, scratch);
     source = params.to.matrices;
   }
-  write_tail<S>(shape, head, inputs, params.rows, params.to.tail);
-}
-
-// Each element through all rows at once.
-template <class S>
-void replay_delta_rule(const DeltaRuleReplay& params, std::size_t head) {
-  const DeltaRuleShape& shape = params.shape;
-  const DeltaRuleJournal places = journal_of(shape);
-  const std::size_t key_head = head / (shape.value_heads / shape.key_heads);
-  const std::size_t decays = shape.decay_per_channel ? shape.key_width : 1;
-  for (std::size_t i = 0; i < shape.key_width; ++i) {
-    const std::size_t matrix_row = (head * shape.key_width + i) * shape.value_width;
-    for (std::size_t column = 0; column < shape.value_width; column += S::kLanes) {
-      const std::size_t left = shape.value_width - column;
-      const std::size_t lanes = left < S::kLanes ? left : S::kLanes;
-      auto element = S::zero();
-      if (params.from.matrices != nullptr) {
-        element = load_some<S>(params.from.matrices + matrix_row + column, lanes);
-      }
-      for (std::size_t row = 0; row < params.rows; ++row) {
-        const float *const entry = params.journal + row * places.width;
-        const float key = entry[places.keys + key_head * shape.key_width + i];
-        const float decay =
-            entry[places.decays + head * decays + (shape.decay_per_channel ? i : 0)];
-        const auto update =
-            load_some<S>(entry + places.updates + head * shape.value_width + column, lanes);
-        element = S::fma(S::set(key), update, S::multiply(S::set(decay), element));
-      }
-      store_some<S>(params.to.matrices + matrix_row + column, element, lanes);
-    }
-  }
-  const ConvolutionInputs<S> inputs{
-      .tail = params.from.matrices == nullptr ? nullptr : params.from.tail,
-      .rows = params.journal,
-      .channels = channels_of(shape),
-      .stride = places.width,
-      .before = shape.taps - 1};
   write_tail<S>(shape, head, inputs, params.rows, params.to.tail);
 }
 

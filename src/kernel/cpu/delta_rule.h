@@ -81,7 +81,7 @@ struct DeltaRuleParams {
 // The first `rows` rows of a journal again.
 struct DeltaRuleReplay {
   DeltaRuleShape shape;
-  std::size_t rows = 0;  // may be 0: a copy
+  std::size_t rows = 0;  // at most kDeltaRuleRows; 0: a copy
   const float *journal = nullptr;
   DeltaRuleSource from;
   DeltaRuleTarget to;
@@ -90,7 +90,7 @@ struct DeltaRuleReplay {
 // Rows whose keys, queries, values and decays are made ready before the state passes over them.
 constexpr std::size_t kDeltaRuleRows = 32;
 
-// Floats of scratch memory that a call of delta_rule takes, at any instruction set.
+// Floats of scratch memory that a call takes, at any instruction set.
 std::size_t delta_rule_scratch(const DeltaRuleShape& shape);
 
 // One value head of one segment: its part of the output, the state and the journal. Calls for
@@ -98,7 +98,7 @@ std::size_t delta_rule_scratch(const DeltaRuleShape& shape);
 // segments, and a replay gives those of a segment of fewer rows.
 struct DeltaRuleKernels {
   void (*delta_rule)(const DeltaRuleParams& params, std::size_t head, float *scratch);
-  void (*replay)(const DeltaRuleReplay& params, std::size_t head);
+  void (*replay)(const DeltaRuleReplay& params, std::size_t head, float *scratch);
 };
 
 }  // namespace zllm::kernel::cpu

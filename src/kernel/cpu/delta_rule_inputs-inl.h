@@ -73,18 +73,26 @@ typename S::Vec sigmoid(typename S::Vec x) {
 template <class S>
 void convolve(const ConvolutionInputs<S>& inputs, std::size_t row, std::size_t first,
               std::size_t count, const float *taps, float *output) {
-  for (std::size_t i = 0; i < count; i += S::kLanes) {
-    const std::size_t lanes = count - i < S::kLanes ? count - i : S::kLanes;
-    auto sum = S::zero();
-    for (std::size_t tap = 0; tap <= inputs.before; ++tap) {
-      const float *const input = inputs.at(row + tap);
-      if (input != nullptr) {
-        sum = S::fma(S::load_first(taps + tap * count + i, lanes),
-                     S::load_first(input + first + i, lanes), sum);
+  const auto run = [&](const auto& input_of) {
+    for (std::size_t i = 0; i < count; i += S::kLanes) {
+      const std::size_t lanes = count - i < S::kLanes ? count - i : S::kLanes;
+      auto sum = S::zero();
+      for (std::size_t tap = 0; tap <= inputs.before; ++tap) {
+        const float *const input = input_of(tap);
+        if (input != nullptr) {
+          sum = S::fma(S::load_first(taps + tap * count + i, lanes),
+                       S::load_first(input + first + i, lanes), sum);
+        }
       }
+      const auto decay = exponential<S>(S::subtract(S::zero(), sum));
+      S::store_first(output + i, S::divide(sum, S::add(S::set(1.0F), decay)), lanes);
     }
-    const auto decay = exponential<S>(S::subtract(S::zero(), sum));
-    S::store_first(output + i, S::divide(sum, S::add(S::set(1.0F), decay)), lanes);
+  };
+  if (row < inputs.before) {
+    run([&](std::size_t tap) { return inputs.at(row + tap); });
+  } else {
+    const float *const rows = inputs.at(row);
+    run([rows, stride = inputs.stride](std::size_t tap) { return rows + tap * stride; });
   }
 }
 
@@ -155,6 +163,29 @@ void prepare_taps(const DeltaRuleParams& params, std::size_t head, const DeltaRu
                     scratch + layout.key_taps);
   transpose_taps<S>(params.value_taps + head * shape.value_width * shape.taps, shape.value_width,
                     shape.taps, scratch + layout.value_taps);
+}
+
+// A head's part of a row is too short for the processor to see a pattern in.
+template <class S>
+void prefetch_floats(const float *values, std::size_t count) {
+  constexpr std::size_t kLine = 16;
+  for (std::size_t i = 0; i < count; i += kLine) {
+    __builtin_prefetch(values + i);
+  }
+}
+
+template <class S>
+void prefetch_row(const DeltaRuleParams& params, std::size_t head, std::size_t row) {
+  const DeltaRuleShape& shape = params.shape;
+  const std::size_t width = shape.key_width;
+  const std::size_t key_head = head / (shape.value_heads / shape.key_heads);
+  const float *const mixed = params.mixed + row * params.mixed_stride;
+  prefetch_floats<S>(mixed + key_head * width, width);
+  prefetch_floats<S>(mixed + keys_of(shape) + key_head * width, width);
+  prefetch_floats<S>(mixed + 2 * keys_of(shape) + head * shape.value_width, shape.value_width);
+  if (shape.decay_per_channel) {
+    prefetch_floats<S>(params.decay + row * params.decay_stride + head * width, width);
+  }
 }
 
 // Row `row` of the segment becomes row `place` of the scratch memory.
