@@ -9,6 +9,8 @@
 #include <zllm/base/text.h>
 #include <zllm/kernel/cpu/dispatch/attention_dispatch.h>
 #include <zllm/kernel/cpu/dispatch/elementwise_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/index_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/latent_dispatch.h>
 #include <zllm/kernel/cpu/dispatch/linear_dispatch.h>
 
 namespace zllm::backend::cpu {
@@ -30,6 +32,8 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const CpuOptions& options
   state->linear = &kernel::cpu::linear_kernels(state->isa);
   state->attention = &kernel::cpu::attention_kernels(state->isa);
   state->elementwise = &kernel::cpu::elementwise_kernels(state->isa);
+  state->latent = &kernel::cpu::latent_kernels(state->isa);
+  state->index = &kernel::cpu::index_kernels(state->isa);
   return std::unique_ptr<CpuBackend>(new CpuBackend(std::move(state)));
 }
 
