@@ -213,7 +213,7 @@ Result<rope::Spec> read_parameters(const ConfigReader& config, const ConfigReade
   spec.theta = theta.value_or(spec.theta);
   ZLLM_TRY(const auto partial,
            number_in_either(config, parameters, "partial_rotary_factor", kPartialRange));
-  spec.rotated = static_cast<std::uint32_t>(context.head * partial.value_or(1.0));
+  spec.rotated = static_cast<std::uint32_t>(context.head * partial.value_or(context.partial));
   ZLLM_TRY(read_scaling(config, parameters, spec));
   warn_of_unused(parameters, *type, warnings);
   return spec;

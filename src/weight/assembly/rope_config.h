@@ -14,6 +14,7 @@ namespace zllm::weight {
 struct RopeContext {
   std::uint32_t head = 0;           // width of a head
   std::uint64_t max_positions = 0;  // the context length that the model states
+  double partial = 1.0;             // partial_rotary_factor where nothing states it
 };
 
 // Reads rope_theta with rope_scaling (transformers 4) or rope_parameters (transformers 5), with

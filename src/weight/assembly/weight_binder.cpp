@@ -133,7 +133,8 @@ encoding::WeightView WeightBinder::vector(const std::string& name, std::uint64_t
   return entry == nullptr ? encoding::WeightView() : vector_of(*entry, size);
 }
 
-encoding::WeightView WeightBinder::flat_vector(const std::string& name, std::uint64_t size) {
+encoding::WeightView WeightBinder::flat_vector(const std::string& name, std::uint64_t size,
+                                               std::uint64_t row) {
   const TensorEntry *entry = take(name);
   if (entry == nullptr) {
     return {};
@@ -145,6 +146,11 @@ encoding::WeightView WeightBinder::flat_vector(const std::string& name, std::uin
   if (left != 1) {
     fail(Code::invalid_file, name,
          concat("must have ", size, " elements, found shape ", shape_text(entry->shape)));
+    return {};
+  }
+  if (row != 0 && (entry->shape.empty() || entry->shape.back() != row)) {
+    fail(Code::invalid_file, name,
+         concat("must have rows of ", row, " elements, found shape ", shape_text(entry->shape)));
     return {};
   }
   return vector_of(*entry, size);

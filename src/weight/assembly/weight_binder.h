@@ -31,8 +31,10 @@ class WeightBinder {
                                    std::uint64_t columns);
   // Of norms and biases: F32, F16 or BF16.
   encoding::WeightView vector(const std::string& name, std::uint64_t size);
-  // A vector of any shape with that many elements, such as [1, 1, size, 1].
-  encoding::WeightView flat_vector(const std::string& name, std::uint64_t size);
+  // A vector of any shape with that many elements, such as [1, 1, size, 1]; the last dimension is
+  // `row` unless that is 0.
+  encoding::WeightView flat_vector(const std::string& name, std::uint64_t size,
+                                   std::uint64_t row = 0);
   // The matrices of a tensor [count, rows, columns], in order; none after a failure.
   std::vector<encoding::WeightView> stack(const std::string& name, std::uint64_t count,
                                           std::uint64_t rows, std::uint64_t columns);
