@@ -94,9 +94,8 @@ inline Json glm_52() {
   config = with(config, "index_share_for_mtp_iteration", "true");
   config = with(config, "mlp_layer_types",
                 strings(78, [](std::size_t i) { return i < 3 ? "dense" : "sparse"; }));
-  return with(config, "indexer_types", strings(78, [](std::size_t i) {
-                return is_full_in_glm_52(i) ? "full" : "shared";
-              }));
+  return with(config, "indexer_types",
+              strings(78, [](std::size_t i) { return is_full_in_glm_52(i) ? "full" : "shared"; }));
 }
 
 }  // namespace zllm::weight::testing
