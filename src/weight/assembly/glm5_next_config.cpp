@@ -20,7 +20,7 @@ constexpr std::string_view kTextObject = "text_config";
 constexpr std::string_view kTextType = "glm5_next_text";
 constexpr std::array<HubFamily, 2> kFamilies = {{
     {"glm5_next", "Glm5NextForConditionalGeneration"},
-    {kTextType, "Glm5NextForCausalLM"},
+    {kTextType, ""},  // has no class with a head of its own
 }};
 constexpr MixtureKeys kMixture = {.sparse_layers = SparseLayers::after_dense,
                                   .dense_layers = 3,

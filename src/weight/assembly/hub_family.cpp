@@ -34,7 +34,7 @@ Result<std::size_t> hub_family_of(const ConfigReader& config, std::span<const Hu
         Code::unsupported, type ? "model_type" : "architectures",
         concat(quote(name), " is not supported; this family has ", list_of(families)));
   }
-  if (!architectures.empty() &&
+  if (!family->architecture.empty() && !architectures.empty() &&
       std::ranges::find(architectures, family->architecture) == architectures.end()) {
     return config.error(Code::unsupported, "architectures",
                         concat(quote(architectures.front()), " is not supported for model type ",
