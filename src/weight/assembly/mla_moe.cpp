@@ -2,17 +2,20 @@
 
 #include <array>
 #include <charconv>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include <zllm/base/text.h>
+#include <zllm/weight/assembly/assemble_files.h>
 #include <zllm/weight/assembly/ends.h>
+#include <zllm/weight/assembly/hub_family.h>
 #include <zllm/weight/assembly/indexer.h>
 #include <zllm/weight/assembly/latent_attention.h>
 #include <zllm/weight/assembly/mixture.h>
 #include <zllm/weight/assembly/mla_moe_spec.h>
-#include <zllm/weight/assembly/special_tokens.h>
 #include <zllm/weight/assembly/weight_binder.h>
 
 namespace zllm::weight {
@@ -101,79 +104,50 @@ bool is_indexer_tensor(std::string_view rest, const IndexerNames& names) {
          rest == names.key_norm_bias || rest == names.weights;
 }
 
-// Layers of multi-token prediction are known but not used; converters give every layer an indexer,
-// whether it shares a selection or not.
-bool is_unused(std::string_view name, const Names& names, const MlaMoeDescription& description) {
-  const model_spec::MlaMoe& spec = description.spec;
+// Converters give every layer an indexer, whether it shares a selection or not.
+bool is_unused_indexer(std::string_view name, const Names& names, const model_spec::MlaMoe& spec) {
   const auto layer = layer_of(name, names.layer);
-  if (!layer) {
-    return false;
-  }
-  if (layer->number >= spec.layers) {
-    return layer->number - spec.layers < description.draft_layers;
-  }
-  return spec.indexers[layer->number] == IndexerKind::shared &&
+  return layer && layer->number < spec.layers &&
+         spec.indexers[layer->number] == IndexerKind::shared &&
          is_indexer_tensor(layer->rest, names.indexer);
 }
 
 Status bind_model(const ModelFiles& files, const Names& names,
                   std::span<const std::string_view> ignored_endings,
-                  const MlaMoeDescription& description, MlaMoeModel& model) {
+                  const std::vector<std::string>& drafts, MlaMoeModel& model) {
+  const model_spec::MlaMoe& spec = model.spec;
   WeightBinder binder(files.tensors);
-  model.ends = bind_ends(binder, names.ends, model.spec.vocabulary, model.spec.hidden,
-                         model.spec.tied_embeddings);
-  for (std::uint32_t layer = 0; layer < model.spec.layers; ++layer) {
-    model.layers.push_back(bind_layer(binder, names, model.spec, layer));
+  model.ends = bind_ends(binder, names.ends, spec.vocabulary, spec.hidden, spec.tied_embeddings);
+  for (std::uint32_t layer = 0; layer < spec.layers; ++layer) {
+    model.layers.push_back(bind_layer(binder, names, spec, layer));
   }
-  return binder.finish(ignored_endings,
-                       [&](std::string_view name) { return is_unused(name, names, description); });
-}
-
-void take(SpecialTokens special, FileFacts& facts) {
-  facts.end_tokens = std::move(special.end);
-  facts.begin_token = special.begin;
+  const auto is_draft = begins_with_any(drafts);
+  return binder.finish(ignored_endings, [&](std::string_view name) {
+    return is_draft(name) || is_unused_indexer(name, names, spec);
+  });
 }
 
 Status assemble_hub(const ModelFiles& files, MlaMoeModel& model) {
-  ZLLM_TRY(const MlaMoeDescription description,
-           mla_moe_from_config(*files.config, model.facts.warnings));
-  model.spec = description.spec;
-  const Json *generation = files.generation_config ? &*files.generation_config : nullptr;
-  ZLLM_TRY(auto special, special_tokens_from_config(*files.config, generation,
-                                                    model.spec.vocabulary, model.facts.warnings));
-  take(std::move(special), model.facts);
+  ZLLM_TRY(model.spec, mla_moe_from_config(*files.config, model.facts.warnings));
+  ZLLM_TRY(read_hub_tokens(files, *files.config, model.spec.vocabulary, model.facts));
   const Names names = hub_names(hub_prefix_of(files.tensors));
   model.spec.tied_embeddings =
       still_tied(files.tensors, names.ends, model.spec.tied_embeddings, model.facts.warnings);
-  return bind_model(files, names, kIgnoredHubEndings, description, model);
+  ZLLM_TRY(const auto config, ConfigReader::open(*files.config, "config.json"));
+  ZLLM_TRY(const auto drafts, draft_layer_prefixes(config, names.layer, model.spec.layers));
+  return bind_model(files, names, kIgnoredHubEndings, drafts, model);
 }
 
 Status assemble_gguf(const ModelFiles& files, MlaMoeModel& model) {
-  ZLLM_TRY(const MlaMoeDescription description, mla_moe_from_metadata(*files.gguf, files.tensors));
-  model.spec = description.spec;
-  ZLLM_TRY(auto special,
-           special_tokens_from_metadata(*files.gguf, model.spec.vocabulary, model.facts.warnings));
-  take(std::move(special), model.facts);
-  return bind_model(files, gguf_names(), kIgnoredGgufEndings, description, model);
+  ZLLM_TRY(model.spec, mla_moe_from_metadata(*files.gguf, files.tensors));
+  ZLLM_TRY(read_gguf_tokens(files, model.spec.vocabulary, model.facts));
+  return bind_model(files, gguf_names(), kIgnoredGgufEndings, {}, model);
 }
 
 }  // namespace
 
 Result<MlaMoeModel> assemble_mla_moe(const ModelFiles& files) {
-  MlaMoeModel model;
-  model.facts.path = files.path;
-  Status status;
-  if (files.gguf) {
-    status = assemble_gguf(files, model);
-  } else if (files.config) {
-    status = assemble_hub(files, model);
-  } else {
-    status = Error{Code::invalid_file, "there is neither GGUF metadata nor a config.json"};
-  }
-  if (!status.ok()) {
-    return std::move(status).error().within(files.path);
-  }
-  return model;
+  return assemble_files<MlaMoeModel>(files, assemble_hub, assemble_gguf);
 }
 
 }  // namespace zllm::weight

@@ -5,6 +5,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/weight/assembly/config_reader.h>
+#include <zllm/weight/assembly/hub_family.h>
 #include <zllm/weight/assembly/indexer.h>
 #include <zllm/weight/assembly/latent_attention.h>
 #include <zllm/weight/assembly/mixture.h>
@@ -19,8 +20,6 @@ using rope::Pairing;
 
 // What transformers makes of one model type.
 struct Family {
-  std::string_view model_type;
-  std::string_view architecture;
   std::uint64_t default_positions;
   double default_epsilon;
   bool has_groups;        // n_group and topk_group have defaults that no reader would guess
@@ -32,58 +31,20 @@ struct Family {
 
 constexpr std::string_view kFull = "full_attention";
 constexpr std::string_view kSparse = "deepseek_sparse_attention";
-constexpr std::array<Family, 4> kFamilies = {{
-    {"deepseek_v3", "DeepseekV3ForCausalLM", 4096, 1e-6, true, false, false, Pairing::half, kFull},
-    {"kimi_k2", "DeepseekV3ForCausalLM", 4096, 1e-6, true, false, false, Pairing::half, kFull},
-    {"deepseek_v32", "DeepseekV32ForCausalLM", 163840, 1e-6, true, true, false, Pairing::half,
-     kSparse},
-    {"glm_moe_dsa", "GlmMoeDsaForCausalLM", 202752, 1e-5, false, true, true, Pairing::adjacent,
-     kSparse},
+constexpr std::array<HubFamily, 4> kNames = {{
+    {"deepseek_v3", "DeepseekV3ForCausalLM"},
+    {"kimi_k2", "DeepseekV3ForCausalLM"},
+    {"deepseek_v32", "DeepseekV32ForCausalLM"},
+    {"glm_moe_dsa", "GlmMoeDsaForCausalLM"},
 }};
-constexpr std::string_view kSupported = "deepseek_v3, kimi_k2, deepseek_v32 and glm_moe_dsa";
+constexpr std::array<Family, 4> kFamilies = {{
+    {4096, 1e-6, true, false, false, Pairing::half, kFull},
+    {4096, 1e-6, true, false, false, Pairing::half, kFull},
+    {163840, 1e-6, true, true, false, Pairing::half, kSparse},
+    {202752, 1e-5, false, true, true, Pairing::adjacent, kSparse},
+}};
 constexpr MixtureKeys kMixture = {
     .dense_layers = 3, .scaling = 2.5, .shared_experts = 1, .swiglu_limit = std::nullopt};
-
-Result<const Family *> family_of(const ConfigReader& config) {
-  ZLLM_TRY(const auto type, config.string("model_type"));
-  ZLLM_TRY(const auto stated, config.strings("architectures"));
-  const std::vector<std::string_view> architectures =
-      stated ? *stated : std::vector<std::string_view>();
-  if (!type && architectures.empty()) {
-    return config.error(Code::invalid_file, "model_type", "is missing");
-  }
-  const std::string_view name = type ? *type : architectures.front();
-  const auto *family =
-      std::ranges::find(kFamilies, name, type ? &Family::model_type : &Family::architecture);
-  if (family == kFamilies.end()) {
-    return config.error(
-        Code::unsupported, type ? "model_type" : "architectures",
-        concat(quote(name), " is not supported; latent attention with experts has ", kSupported));
-  }
-  if (!architectures.empty() &&
-      std::ranges::find(architectures, family->architecture) == architectures.end()) {
-    return config.error(Code::unsupported, "architectures",
-                        concat(quote(architectures.front()), " is not supported for model type ",
-                               family->model_type, ", only ", family->architecture));
-  }
-  return family;
-}
-
-Status refuse_quantised(const ConfigReader& config) {
-  ZLLM_TRY(const auto quantised, config.object("quantization_config"));
-  if (quantised) {
-    const bool is_named = quantised->has("quant_method");
-    return quantised->error(
-        Code::unsupported, "quant_method",
-        concat(is_named ? describe(quantised->at("quant_method")) : "of an unknown name",
-               " is not supported; use GGUF or an unquantised checkpoint"));
-  }
-  if (config.has("quantization")) {
-    return config.error(Code::unsupported, "quantization",
-                        "is not supported; use GGUF or an unquantised checkpoint");
-  }
-  return {};
-}
 
 Status refuse_unsupported(const ConfigReader& config, const Family& family) {
   ZLLM_TRY(refuse_quantised(config));
@@ -94,21 +55,19 @@ Status refuse_unsupported(const ConfigReader& config, const Family& family) {
   ZLLM_TRY(const auto types, config.strings("layer_types"));
   for (const std::string_view type : types.value_or(std::vector<std::string_view>())) {
     if (type != family.layer_type) {
-      return config.error(Code::unsupported, "layer_types",
-                          concat(quote(type), " is not supported for model type ",
-                                 family.model_type, ", only ", family.layer_type));
+      return config.error(
+          Code::unsupported, "layer_types",
+          concat(quote(type), " is not supported for this model type, only ", family.layer_type));
     }
   }
   return {};
 }
 
 Status read_sizes(const ConfigReader& config, const Family& family, model_spec::MlaMoe& spec) {
-  ZLLM_TRY(const auto vocabulary, config.required_integer("vocab_size", kVocabularyRange));
-  ZLLM_TRY(const auto hidden, config.required_integer("hidden_size", kHiddenRange));
-  ZLLM_TRY(const auto layers, config.required_integer("num_hidden_layers", kLayerRange));
-  spec.vocabulary = static_cast<std::uint32_t>(vocabulary);
-  spec.hidden = static_cast<std::uint32_t>(hidden);
-  spec.layers = static_cast<std::uint32_t>(layers);
+  ZLLM_TRY(const HubSizes sizes, hub_sizes(config));
+  spec.vocabulary = sizes.vocabulary;
+  spec.hidden = sizes.hidden;
+  spec.layers = sizes.layers;
   ZLLM_TRY(spec.norm_epsilon,
            config.number_or("rms_norm_eps", kEpsilonRange, family.default_epsilon));
   ZLLM_TRY(spec.max_positions,
@@ -135,13 +94,12 @@ Status read_rope(const ConfigReader& config, const Family& family, model_spec::M
   const RopeContext context{.head = spec.attention.mla.rope, .max_positions = spec.max_positions};
   if (context.head == 0) {
     return config.error(Code::invalid_file, "qk_rope_head_dim",
-                        concat("0 is not supported for model type ", family.model_type));
+                        "0 is not supported for this model type");
   }
   ZLLM_TRY(spec.rope, rope_from_config(config, context, warnings));
   if (spec.rope.rotated != context.head) {
-    return config.error(
-        Code::unsupported, "partial_rotary_factor",
-        concat("leaves lanes unturned, which model type ", family.model_type, " does not have"));
+    return config.error(Code::unsupported, "partial_rotary_factor",
+                        "leaves lanes unturned, which this model type does not have");
   }
   ZLLM_TRY(spec.rope.pairing,
            pairing_of(config, "rope_interleave", Pairing::adjacent, !family.has_indexer));
@@ -161,9 +119,9 @@ Status read_indexer(const ConfigReader& config, const Family& family, model_spec
   ZLLM_TRY(spec.indexers, indexer_kinds_from_config(config, spec.layers));
   if (!family.shares_selection &&
       std::ranges::find(spec.indexers, IndexerKind::shared) != spec.indexers.end()) {
-    return config.error(
-        Code::unsupported, config.has("indexer_types") ? "indexer_types" : "index_topk_freq",
-        concat("shares selections, which model type ", family.model_type, " does not do"));
+    return config.error(Code::unsupported,
+                        config.has("indexer_types") ? "indexer_types" : "index_topk_freq",
+                        "shares selections, which this model type does not do");
   }
   ZLLM_TRY(spec.indexer_pairing,
            pairing_of(config, "indexer_rope_interleave", family.indexer_pairing, false));
@@ -182,24 +140,21 @@ Status read_mixture(const ConfigReader& config, const Family& family, model_spec
 
 }  // namespace
 
-Result<MlaMoeDescription> mla_moe_from_config(const Json& json,
-                                              std::vector<std::string>& warnings) {
+Result<model_spec::MlaMoe> mla_moe_from_config(const Json& json,
+                                               std::vector<std::string>& warnings) {
   ZLLM_TRY(const auto config, ConfigReader::open(json, "config.json"));
-  ZLLM_TRY(const Family *family, family_of(config));
-  ZLLM_TRY(refuse_unsupported(config, *family));
-  MlaMoeDescription description;
-  model_spec::MlaMoe& spec = description.spec;
-  spec.architecture = std::string(family->model_type);
-  ZLLM_TRY(read_sizes(config, *family, spec));
+  ZLLM_TRY(const std::size_t index, hub_family_of(config, kNames));
+  const Family& family = kFamilies[index];
+  ZLLM_TRY(refuse_unsupported(config, family));
+  model_spec::MlaMoe spec;
+  spec.architecture = std::string(kNames[index].model_type);
+  ZLLM_TRY(read_sizes(config, family, spec));
   ZLLM_TRY(const double factor, score_factor_from_config(config));
   ZLLM_TRY(spec.attention, latent_attention_from_config(config, factor));
-  ZLLM_TRY(read_rope(config, *family, spec, warnings));
-  ZLLM_TRY(read_indexer(config, *family, spec));
-  ZLLM_TRY(read_mixture(config, *family, spec));
-  // Saved by transformers the key is lost, though the layer may still be there.
-  ZLLM_TRY(const auto draft, config.integer_or("num_nextn_predict_layers", kDraftLayerRange, 1));
-  description.draft_layers = static_cast<std::uint32_t>(draft);
-  return description;
+  ZLLM_TRY(read_rope(config, family, spec, warnings));
+  ZLLM_TRY(read_indexer(config, family, spec));
+  ZLLM_TRY(read_mixture(config, family, spec));
+  return spec;
 }
 
 }  // namespace zllm::weight

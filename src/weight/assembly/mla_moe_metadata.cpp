@@ -2,8 +2,8 @@
 
 namespace zllm::weight {
 
-Result<MlaMoeDescription> mla_moe_from_metadata(const GgufMetadata& /*metadata*/,
-                                                const TensorTable& /*tensors*/) {
+Result<model_spec::MlaMoe> mla_moe_from_metadata(const GgufMetadata& /*metadata*/,
+                                                 const TensorTable& /*tensors*/) {
   return Error{Code::unsupported, "GGUF files of this family are not supported yet"};
 }
 

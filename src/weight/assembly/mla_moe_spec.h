@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,22 +11,16 @@
 
 // The two ways to the spec of latent attention with routed experts. Both check every number's range
 // and every pair of keys that could contradict each other; neither looks at shapes of weights.
-// Beside the spec they tell how many layers of multi-token prediction may follow the others.
 namespace zllm::weight {
-
-struct MlaMoeDescription {
-  model_spec::MlaMoe spec;
-  std::uint32_t draft_layers = 0;
-};
 
 // From config.json of model type deepseek_v3, kimi_k2, deepseek_v32 or glm_moe_dsa, with the
 // defaults of transformers.
-Result<MlaMoeDescription> mla_moe_from_config(const Json& config,
-                                              std::vector<std::string>& warnings);
+Result<model_spec::MlaMoe> mla_moe_from_config(const Json& config,
+                                               std::vector<std::string>& warnings);
 
 // From GGUF metadata of architecture deepseek2, deepseek32 or glm-dsa. The tensors tell whether the
 // router has a bias, whether the head is tied, and the vocabulary of a file without tokenizer.
-Result<MlaMoeDescription> mla_moe_from_metadata(const GgufMetadata& metadata,
-                                                const TensorTable& tensors);
+Result<model_spec::MlaMoe> mla_moe_from_metadata(const GgufMetadata& metadata,
+                                                 const TensorTable& tensors);
 
 }  // namespace zllm::weight
