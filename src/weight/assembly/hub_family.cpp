@@ -8,8 +8,6 @@
 namespace zllm::weight {
 namespace {
 
-constexpr IntegerRange kDrafts{0, 64};  // known models have 1 to 3
-
 std::string list_of(std::span<const HubFamily> families) {
   std::string text;
   for (const HubFamily& family : families) {
@@ -36,7 +34,7 @@ Result<std::size_t> hub_family_of(const ConfigReader& config, std::span<const Hu
         Code::unsupported, type ? "model_type" : "architectures",
         concat(quote(name), " is not supported; this family has ", list_of(families)));
   }
-  if (!architectures.empty() &&
+  if (!family->architecture.empty() && !architectures.empty() &&
       std::ranges::find(architectures, family->architecture) == architectures.end()) {
     return config.error(Code::unsupported, "architectures",
                         concat(quote(architectures.front()), " is not supported for model type ",
@@ -72,8 +70,8 @@ Result<HubSizes> hub_sizes(const ConfigReader& config) {
 Result<std::vector<std::string>> draft_layer_prefixes(const ConfigReader& config,
                                                       std::string_view layers_prefix,
                                                       std::uint32_t layers) {
-  ZLLM_TRY(const auto stated, config.integer("num_nextn_predict_layers", kDrafts));
-  ZLLM_TRY(const auto other, config.integer_or("num_mtp_layers", kDrafts, 1));
+  ZLLM_TRY(const auto stated, config.integer("num_nextn_predict_layers", kDraftLayerRange));
+  ZLLM_TRY(const auto other, config.integer_or("num_mtp_layers", kDraftLayerRange, 1));
   std::vector<std::string> prefixes;
   for (std::uint64_t i = 0; i < stated.value_or(other); ++i) {
     prefixes.push_back(concat(layers_prefix, layers + i, "."));

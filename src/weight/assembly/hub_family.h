@@ -15,7 +15,7 @@ namespace zllm::weight {
 
 struct HubFamily {
   std::string_view model_type;
-  std::string_view architecture;  // class name in `architectures`
+  std::string_view architecture;  // class name in `architectures`; "" = any
 };
 
 // The family's index, told by model_type, else by architectures; the two must agree.
