@@ -3,15 +3,18 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <zllm/base/text.h>
 #include <zllm/weight/assembly/assemble_files.h>
 #include <zllm/weight/assembly/ends.h>
+#include <zllm/weight/assembly/gguf_family.h>
 #include <zllm/weight/assembly/gqa_attention.h>
 #include <zllm/weight/assembly/gqa_moe_spec.h>
 #include <zllm/weight/assembly/hub_family.h>
 #include <zllm/weight/assembly/mixture.h>
+#include <zllm/weight/assembly/rope_metadata.h>
 #include <zllm/weight/assembly/weight_binder.h>
 
 namespace zllm::weight {
@@ -31,8 +34,22 @@ constexpr LayerNames kHubLayer = {.attention_norm = "input_layernorm.weight",
                                   .mlp = "mlp.",
                                   .mixture = kHubMixture};
 
+constexpr LayerNames kGgufLayer = {.attention_norm = "attn_norm.weight",
+                                   .mlp_norm = "ffn_norm.weight",
+                                   .attention = kGgufGqa,
+                                   .mlp = "",
+                                   .mixture = kGgufMixture};
+constexpr LayerNames kGlmGgufLayer = {.attention_norm = "attn_norm.weight",
+                                      .mlp_norm = "post_attention_norm.weight",
+                                      .attention = kGgufGqa,
+                                      .mlp = "",
+                                      .mixture = kGgufMixture};
+
 // A buffer that older checkpoints carry though it follows from the configuration.
 constexpr std::array<std::string_view, 1> kIgnoredHubEndings = {".rotary_emb.inv_freq"};
+// Tensors that the spec already took in.
+constexpr std::array<std::string_view, 3> kIgnoredGgufEndings = {
+    kRopeFrequenciesTensor, kRopeLongFactorsTensor, kRopeShortFactorsTensor};
 
 void bind_layers(WeightBinder& binder, std::string_view layers_prefix, const LayerNames& names,
                  GqaMoeModel& model) {
@@ -73,8 +90,18 @@ Status assemble_hub(const ModelFiles& files, GqaMoeModel& model) {
   return binder.finish(kIgnoredHubEndings, begins_with_any(drafts));
 }
 
-Status assemble_gguf(const ModelFiles&, GqaMoeModel&) {
-  return Error{Code::unsupported, "GGUF is not supported for this family"};
+Status assemble_gguf(const ModelFiles& files, GqaMoeModel& model) {
+  ZLLM_TRY(auto description, gqa_moe_from_metadata(*files.gguf, files.tensors));
+  model.spec = std::move(description.spec);
+  const model_spec::GqaMoe& spec = model.spec;
+  ZLLM_TRY(read_gguf_tokens(files, spec.vocabulary, model.facts));
+  WeightBinder binder(files.tensors);
+  model.ends =
+      bind_ends(binder, gguf_end_names(), spec.vocabulary, spec.hidden, spec.tied_embeddings);
+  const bool is_glm = spec.architecture == "glm4moe";
+  bind_layers(binder, "blk.", is_glm ? kGlmGgufLayer : kGgufLayer, model);
+  const auto drafts = gguf_draft_prefixes(spec.layers, spec.layers + description.draft_layers);
+  return binder.finish(kIgnoredGgufEndings, begins_with_any(drafts));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,16 @@ namespace zllm::weight {
 // From config.json of model type qwen3_moe or glm4_moe, with the defaults of transformers.
 Result<model_spec::GqaMoe> gqa_moe_from_config(const Json& config,
                                                std::vector<std::string>& warnings);
+
+// A spec with the number of layers behind its last that draft tokens.
+struct GqaMoeDescription {
+  model_spec::GqaMoe spec;
+  std::uint32_t draft_layers = 0;
+};
+
+// From GGUF metadata of architecture qwen3moe or glm4moe. The tensors tell which biases and head
+// norms there are, whether the head is tied, and the vocabulary of a file without tokenizer.
+Result<GqaMoeDescription> gqa_moe_from_metadata(const GgufMetadata& metadata,
+                                                const TensorTable& tensors);
 
 }  // namespace zllm::weight

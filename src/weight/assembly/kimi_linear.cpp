@@ -33,6 +33,12 @@ constexpr LayerNames kHubLayer = {.attention_norm = "input_layernorm.weight",
                                   .latent = kHubLatentAttention,
                                   .mixture = kHubMixture};
 
+constexpr LayerNames kGgufLayer = {.attention_norm = "attn_norm.weight",
+                                   .mlp_norm = "ffn_norm.weight",
+                                   .delta = kGgufDelta,
+                                   .latent = kGgufLatentAttention,
+                                   .mixture = kGgufMixture};
+
 // The checkpoint's own code calls dense blocks mlp and sparse ones block_sparse_moe; transformers
 // writes either name for all.
 std::string_view hub_block(const WeightBinder& binder, std::string_view prefix, bool is_sparse) {
@@ -83,8 +89,18 @@ Status assemble_hub(const ModelFiles& files, KimiLinearModel& model) {
   return binder.finish({}, begins_with_any(drafts));
 }
 
-Status assemble_gguf(const ModelFiles&, KimiLinearModel&) {
-  return Error{Code::unsupported, "GGUF is not supported for this family"};
+Status assemble_gguf(const ModelFiles& files, KimiLinearModel& model) {
+  ZLLM_TRY(model.spec, kimi_linear_from_metadata(*files.gguf, files.tensors));
+  const model_spec::KimiLinear& spec = model.spec;
+  ZLLM_TRY(read_gguf_tokens(files, spec.vocabulary, model.facts));
+  WeightBinder binder(files.tensors);
+  model.ends =
+      bind_ends(binder, gguf_end_names(), spec.vocabulary, spec.hidden, spec.tied_embeddings);
+  for (std::uint32_t layer = 0; layer < spec.layers; ++layer) {
+    const std::string prefix = concat("blk.", layer, ".");
+    model.layers.push_back(bind_layer(binder, prefix, kGgufLayer, prefix, spec, layer));
+  }
+  return binder.finish({});
 }
 
 }  // namespace

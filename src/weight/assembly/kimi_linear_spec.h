@@ -3,6 +3,8 @@
 #include <zllm/base/json.h>
 #include <zllm/base/result.h>
 #include <zllm/model_spec/kimi_linear.h>
+#include <zllm/weight/container/gguf_metadata.h>
+#include <zllm/weight/container/tensor_table.h>
 
 // The ways to the spec of Kimi Linear. Every number's range and every pair of keys that could
 // contradict each other are checked; shapes of weights are not looked at.
@@ -11,5 +13,10 @@ namespace zllm::weight {
 // From config.json of model type kimi_linear, in the spelling of transformers or of the
 // checkpoint's own code, with the defaults of transformers.
 Result<model_spec::KimiLinear> kimi_linear_from_config(const Json& config);
+
+// From GGUF metadata of architecture kimi-linear, where layers without key heads are linear and
+// rates of decay are negated, not logarithms.
+Result<model_spec::KimiLinear> kimi_linear_from_metadata(const GgufMetadata& metadata,
+                                                         const TensorTable& tensors);
 
 }  // namespace zllm::weight

@@ -26,6 +26,7 @@ constexpr IntegerRange kHeadCountRange{1, 1U << 16};
 constexpr IntegerRange kHeadWidthRange{1, 1U << 16};
 constexpr IntegerRange kRopeWidthRange{0, kHeadWidthRange.maximum};  // some models turn nothing
 constexpr IntegerRange kRankRange{1, kHiddenRange.maximum};          // of low-rank projections
+constexpr IntegerRange kDraftLayerRange{0, 64};                      // 20 times the most known
 constexpr IntegerRange kExpertCountRange{1, 1U << 14};               // 16 times the most known
 constexpr IntegerRange kSharedExpertRange{0, 1U << 10};              // some models have none
 constexpr IntegerRange kPositionRange{1, (1U << 31) - 1};  // positions are 32-bit in rounds

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,19 @@ namespace zllm::weight::testing {
 
 using Shape = std::vector<std::uint64_t>;
 
-// A list of tensors without bytes, edited by name and made into a table.
+// Zeros for a tensor of that shape; nothing when it has no whole blocks or is not small.
+inline std::span<const std::byte> zeros_of(const TensorEntry& entry) {
+  static const std::array<std::byte, std::size_t{1} << 16U> zeros{};
+  std::uint64_t elements = 1;
+  for (const std::uint64_t dimension : entry.shape) {
+    elements *= dimension;
+  }
+  const auto bytes = encoding::row_bytes(entry.encoding, elements);
+  const bool fits = bytes && *bytes <= zeros.size();
+  return fits ? std::span(zeros).first(*bytes) : std::span<const std::byte>();
+}
+
+// A list of tensors, of zeros where no bytes are given, edited by name and made into a table.
 class TensorList {
  public:
   TensorList& set(const std::string& name, Shape shape,
@@ -29,10 +42,20 @@ class TensorList {
     remove(name);
     entries_.push_back(
         {.name = name, .encoding = encoding, .shape = std::move(shape), .bytes = bytes, .file = 0});
+    if (bytes.empty()) {
+      entries_.back().bytes = zeros_of(entries_.back());
+    }
     return *this;
   }
   TensorList& remove(const std::string& name) {
     std::erase_if(entries_, [&](const TensorEntry& entry) { return entry.name == name; });
+    return *this;
+  }
+  // Removes every tensor whose name has the part.
+  TensorList& remove_all(std::string_view part) {
+    std::erase_if(entries_, [&](const TensorEntry& entry) {
+      return entry.name.find(part) != std::string::npos;
+    });
     return *this;
   }
   TensorTable table() const {
