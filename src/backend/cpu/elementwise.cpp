@@ -109,11 +109,11 @@ Status CpuBackend::activate(const activation::Spec& spec, const Tensor& gate, co
 
 Status CpuBackend::rotate(Tensor& heads, const RotarySpec& spec, const Tensor& cosine,
                           const Tensor& sine) {
-  ZLLM_CHECK(heads.columns() % spec.head == 0 && spec.rotated <= spec.head &&
+  ZLLM_CHECK(heads.columns() % spec.head == 0 && spec.first + spec.rotated <= spec.head &&
                  cosine.rows() == heads.rows() && sine.rows() == heads.rows(),
              "shape of rotate");
   for_rows(heads, [&](std::uint32_t begin, std::uint32_t end) {
-    state_->elementwise->rope({.heads = heads.row(begin),
+    state_->elementwise->rope({.heads = heads.row(begin) + spec.first,
                                .row_stride = heads.columns(),
                                .rows = end - begin,
                                .head_count = heads.columns() / spec.head,
