@@ -8,8 +8,12 @@
 #include <zllm/base/process_limits.h>
 #include <zllm/base/text.h>
 #include <zllm/kernel/cpu/dispatch/attention_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/delta_rule_dispatch.h>
 #include <zllm/kernel/cpu/dispatch/elementwise_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/index_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/latent_dispatch.h>
 #include <zllm/kernel/cpu/dispatch/linear_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/stream_dispatch.h>
 
 namespace zllm::backend::cpu {
 namespace {
@@ -30,6 +34,10 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const CpuOptions& options
   state->linear = &kernel::cpu::linear_kernels(state->isa);
   state->attention = &kernel::cpu::attention_kernels(state->isa);
   state->elementwise = &kernel::cpu::elementwise_kernels(state->isa);
+  state->delta_rule = &kernel::cpu::delta_rule_kernels(state->isa);
+  state->streams = &kernel::cpu::stream_kernels(state->isa);
+  state->latent = &kernel::cpu::latent_kernels(state->isa);
+  state->index = &kernel::cpu::index_kernels(state->isa);
   return std::unique_ptr<CpuBackend>(new CpuBackend(std::move(state)));
 }
 

@@ -142,6 +142,8 @@ class CpuBackend {
   void for_rows(const Tensor& tensor, Rows rows);
   // The rows' int8 form, into the state's activations.
   Status quantize(const Tensor& in);
+  // Of all streams, into the state's mixing_logits.
+  Status mixing_logits(const Weight& mixing, const Tensor& streams);
   // Packs what can be packed, of all matrices at once.
   Result<MatrixStack> load_stack(std::span<const encoding::WeightView> views);
 

@@ -1,0 +1,269 @@
+#pragma once
+
+#include <zllm/kernel/cpu/delta_rule_replay-inl.h>
+
+namespace zllm::kernel::cpu {
+
+// Prepared rows passing over some columns of a head's matrix; all pointers at the first column.
+struct ColumnPass {
+  std::size_t rows = 0;
+  std::size_t key_width = 0;
+  std::size_t value_width = 0;  // the stride of the matrices and values
+  std::size_t columns = 0;      // at most kDeltaRuleVecs vectors
+  const float *keys = nullptr;
+  const float *queries = nullptr;
+  const float *decays = nullptr;
+  const float *values = nullptr;
+  const float *betas = nullptr;
+  const float *from = nullptr;  // null: zeros
+  float *to = nullptr;
+  float *output = nullptr;
+  std::size_t output_stride = 0;
+  float *updates = nullptr;  // of the journal, or null
+  std::size_t update_stride = 0;
+  float *block = nullptr;
+};
+
+// Sums over key channels in two chains, even and odd, for the latency of an addition.
+template <class S>
+struct ColumnSums {
+  typename S::Vec chains[2][kDeltaRuleVecs];
+
+  ColumnSums() {
+    for (auto& chain : chains) {
+      for (auto& sum : chain) {
+        sum = S::zero();
+      }
+    }
+  }
+  void add(std::size_t chain, std::size_t vec, typename S::Vec factor, typename S::Vec value) {
+    chains[chain][vec] = S::fma(factor, value, chains[chain][vec]);
+  }
+  typename S::Vec total(std::size_t vec) const { return S::add(chains[0][vec], chains[1][vec]); }
+};
+
+// step(i, chain) for every key channel, chain = i mod 2 known when compiled.
+template <class S, class Step>
+void for_key_channels(std::size_t count, Step step) {
+  std::size_t i = 0;
+  for (; i + 2 <= count; i += 2) {
+    step(i, 0);
+    step(i + 1, 1);
+  }
+  if (i < count) {
+    step(i, 0);
+  }
+}
+
+template <class S>
+struct ColumnLanes {
+  std::size_t of[kDeltaRuleVecs];
+
+  explicit ColumnLanes(std::size_t columns) {
+    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+      const std::size_t first = vec * S::kLanes;
+      const std::size_t left = columns > first ? columns - first : 0;
+      of[vec] = left < S::kLanes ? left : S::kLanes;
+    }
+  }
+};
+
+// The block becomes diag(decay of the first row) M; M^T key of it is returned.
+template <class S>
+ColumnSums<S> enter_first_row(const ColumnPass& pass, const ColumnLanes<S>& lanes) {
+  constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
+  ColumnSums<S> read;
+  for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
+    const auto decay = S::set(pass.decays[i]);
+    const auto key = S::set(pass.keys[i]);
+    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+      auto element = S::zero();
+      if (pass.from != nullptr) {
+        element = load_some<S>(pass.from + i * pass.value_width + vec * S::kLanes, lanes.of[vec]);
+      }
+      element = S::multiply(decay, element);
+      read.add(chain, vec, key, element);
+      S::store(pass.block + i * kStride + vec * S::kLanes, element);
+    }
+  });
+  return read;
+}
+
+// What a row adds to the state: beta * (value - M^T key).
+template <class S>
+void find_update(const ColumnPass& pass, const ColumnLanes<S>& lanes, std::size_t row,
+                 const ColumnSums<S>& read, typename S::Vec (&update)[kDeltaRuleVecs]) {
+  for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+    const auto value =
+        load_some<S>(pass.values + row * pass.value_width + vec * S::kLanes, lanes.of[vec]);
+    update[vec] = S::multiply(S::set(pass.betas[row]), S::subtract(value, read.total(vec)));
+    if (pass.updates != nullptr) {
+      store_some<S>(pass.updates + row * pass.update_stride + vec * S::kLanes, update[vec],
+                    lanes.of[vec]);
+    }
+  }
+}
+
+// The block takes a row's update and is read by its query, then decays and is read by the next
+// row's key: one pass over it for each row.
+template <class S>
+ColumnSums<S> pass_row(const ColumnPass& pass, std::size_t row,
+                       const typename S::Vec (&update)[kDeltaRuleVecs], ColumnSums<S>& output) {
+  constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
+  const float *const keys = pass.keys + row * pass.key_width;
+  const float *const queries = pass.queries + row * pass.key_width;
+  const float *const next_keys = keys + pass.key_width;
+  const float *const next_decays = pass.decays + (row + 1) * pass.key_width;
+  ColumnSums<S> next;
+  for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
+    const auto key = S::set(keys[i]);
+    const auto query = S::set(queries[i]);
+    const auto next_decay = S::set(next_decays[i]);
+    const auto next_key = S::set(next_keys[i]);
+    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+      float *const place = pass.block + i * kStride + vec * S::kLanes;
+      auto element = S::fma(key, update[vec], S::load(place));
+      output.add(chain, vec, query, element);
+      element = S::multiply(next_decay, element);
+      next.add(chain, vec, next_key, element);
+      S::store(place, element);
+    }
+  });
+  return next;
+}
+
+template <class S>
+void pass_last_row(const ColumnPass& pass, const ColumnLanes<S>& lanes,
+                   const typename S::Vec (&update)[kDeltaRuleVecs], ColumnSums<S>& output) {
+  constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
+  const float *const keys = pass.keys + (pass.rows - 1) * pass.key_width;
+  const float *const queries = pass.queries + (pass.rows - 1) * pass.key_width;
+  for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
+    const auto key = S::set(keys[i]);
+    const auto query = S::set(queries[i]);
+    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+      const auto element =
+          S::fma(key, update[vec], S::load(pass.block + i * kStride + vec * S::kLanes));
+      output.add(chain, vec, query, element);
+      store_some<S>(pass.to + i * pass.value_width + vec * S::kLanes, element, lanes.of[vec]);
+    }
+  });
+}
+
+// Every element and sum goes through the same operations in the same order however rows were cut
+// into passes.
+template <class S>
+void pass_columns(const ColumnPass& pass) {
+  const ColumnLanes<S> lanes(pass.columns);
+  ColumnSums<S> read = enter_first_row<S>(pass, lanes);
+  for (std::size_t row = 0; row < pass.rows; ++row) {
+    typename S::Vec update[kDeltaRuleVecs];
+    find_update<S>(pass, lanes, row, read, update);
+    ColumnSums<S> output;
+    if (row + 1 < pass.rows) {
+      read = pass_row<S>(pass, row, update, output);
+    } else {
+      pass_last_row<S>(pass, lanes, update, output);
+    }
+    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+      store_some<S>(pass.output + row * pass.output_stride + vec * S::kLanes, output.total(vec),
+                    lanes.of[vec]);
+    }
+  }
+}
+
+// Inputs, keys and decays of prepared rows; the passes write the updates.
+template <class S>
+void write_journal(const DeltaRuleParams& params, std::size_t head, std::size_t first_row,
+                   std::size_t rows, const DeltaRuleLayout& layout, const float *scratch) {
+  const DeltaRuleShape& shape = params.shape;
+  const DeltaRuleJournal places = journal_of(shape);
+  const std::size_t shared = shape.value_heads / shape.key_heads;
+  const std::size_t decays = shape.decay_per_channel ? shape.key_width : 1;
+  for (std::size_t i = 0; i < rows; ++i) {
+    float *const entry = params.journal + (first_row + i) * places.width;
+    const float *const mixed = params.mixed + (first_row + i) * params.mixed_stride;
+    own_channels<S>(shape, head, [&](std::size_t first, std::size_t count) {
+      __builtin_memcpy(entry + first, mixed + first, count * sizeof(float));
+    });
+    if (head % shared == 0) {
+      __builtin_memcpy(entry + places.keys + head / shared * shape.key_width,
+                       scratch + layout.keys + i * shape.key_width,
+                       shape.key_width * sizeof(float));
+    }
+    __builtin_memcpy(entry + places.decays + head * decays,
+                     scratch + layout.decays + i * shape.key_width, decays * sizeof(float));
+  }
+}
+
+// Prepared rows from `first_row` on over all columns of the head, from `source` (null: zeros).
+template <class S>
+void pass_head(const DeltaRuleParams& params, std::size_t head, std::size_t first_row,
+               std::size_t rows, const float *source, const DeltaRuleLayout& layout,
+               float *scratch) {
+  const DeltaRuleShape& shape = params.shape;
+  const DeltaRuleJournal places = journal_of(shape);
+  const std::size_t matrix = head * shape.key_width * shape.value_width;
+  constexpr std::size_t kColumns = kDeltaRuleVecs * S::kLanes;
+  for (std::size_t column = 0; column < shape.value_width; column += kColumns) {
+    const std::size_t left = shape.value_width - column;
+    const std::size_t value = head * shape.value_width + column;
+    float *const updates = params.journal == nullptr
+                               ? nullptr
+                               : params.journal + first_row * places.width + places.updates + value;
+    pass_columns<S>({.rows = rows,
+                     .key_width = shape.key_width,
+                     .value_width = shape.value_width,
+                     .columns = left < kColumns ? left : kColumns,
+                     .keys = scratch + layout.keys,
+                     .queries = scratch + layout.queries,
+                     .decays = scratch + layout.decays,
+                     .values = scratch + layout.values + column,
+                     .betas = scratch + layout.betas,
+                     .from = source == nullptr ? nullptr : source + matrix + column,
+                     .to = params.to.matrices + matrix + column,
+                     .output = params.output + first_row * params.output_stride + value,
+                     .output_stride = params.output_stride,
+                     .updates = updates,
+                     .update_stride = places.width,
+                     .block = scratch + layout.block});
+  }
+}
+
+template <class S>
+void delta_rule(const DeltaRuleParams& params, std::size_t head, float *scratch) {
+  const DeltaRuleShape& shape = params.shape;
+  const DeltaRuleLayout layout = delta_rule_layout(shape);
+  constexpr std::size_t kRowsAhead = 4;  // that are on their way from memory
+  const ConvolutionInputs<S> inputs{
+      .tail = params.from.matrices == nullptr ? nullptr : params.from.tail,
+      .rows = params.mixed,
+      .channels = channels_of(shape),
+      .stride = params.mixed_stride,
+      .before = shape.taps - 1};
+  prepare_taps<S>(params, head, layout, scratch);
+  const float *source = params.from.matrices;
+  for (std::size_t first = 0; first < params.rows; first += kDeltaRuleRows) {
+    const std::size_t left = params.rows - first;
+    const std::size_t rows = left < kDeltaRuleRows ? left : kDeltaRuleRows;
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (first + i + kRowsAhead < params.rows) {
+        prefetch_row<S>(params, head, first + i + kRowsAhead);
+      }
+      prepare_row<S>(params, head, inputs, first + i, i, layout, scratch);
+    }
+    if (params.journal != nullptr) {
+      write_journal<S>(params, head, first, rows, layout, scratch);
+    }
+    pass_head<S>(params, head, first, rows, source, layout, scratch);
+    source = params.to.matrices;
+  }
+  write_tail<S>(shape, head, inputs, params.rows, params.to.tail);
+}
+
+template <class S>
+constexpr DeltaRuleKernels make_delta_rule_kernels() {
+  return {.delta_rule = delta_rule<S>, .replay = replay_delta_rule<S>};
+}
+
+}  // namespace zllm::kernel::cpu

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <zllm/kernel/cpu/delta_rule.h>
+
+namespace zllm::kernel::cpu {
+
+// Vectors of columns of a head's matrix that pass over the rows together: their block of the matrix
+// stays in the first-level cache.
+constexpr std::size_t kDeltaRuleVecs = 2;
+constexpr std::size_t kWidestVec = 16;
+
+// Places in the scratch memory, in floats, each on a cache line border.
+struct DeltaRuleLayout {
+  std::size_t keys = 0;  // [kDeltaRuleRows][key_width]
+  std::size_t queries = 0;
+  std::size_t decays = 0;
+  std::size_t values = 0;      // [kDeltaRuleRows][value_width]
+  std::size_t betas = 0;       // [kDeltaRuleRows]
+  std::size_t query_taps = 0;  // [taps][key_width]
+  std::size_t key_taps = 0;
+  std::size_t value_taps = 0;  // [taps][value_width]
+  std::size_t block = 0;       // [key_width][kDeltaRuleVecs vectors]
+  std::size_t end = 0;
+};
+
+DeltaRuleLayout delta_rule_layout(const DeltaRuleShape& shape);
+
+}  // namespace zllm::kernel::cpu
