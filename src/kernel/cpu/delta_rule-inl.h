@@ -8,12 +8,13 @@ namespace zllm::kernel::cpu {
 struct ColumnPass {
   std::size_t rows = 0;
   std::size_t key_width = 0;
-  std::size_t value_width = 0;  // the stride of the matrices and values
-  std::size_t columns = 0;      // at most kDeltaRuleVecs vectors
+  std::size_t matrix_stride = 0;
+  std::size_t mixed_stride = 0;  // of keys, queries and values
+  std::size_t columns = 0;       // at most kDeltaRuleVecs vectors
   const float *keys = nullptr;
   const float *queries = nullptr;
-  const float *decays = nullptr;
   const float *values = nullptr;
+  const float *decays = nullptr;  // [rows][key_width]
   const float *betas = nullptr;
   const float *from = nullptr;  // null: zeros
   float *to = nullptr;
@@ -79,7 +80,7 @@ ColumnSums<S> enter_first_row(const ColumnPass& pass, const ColumnLanes<S>& lane
     for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
       auto element = S::zero();
       if (pass.from != nullptr) {
-        element = load_some<S>(pass.from + i * pass.value_width + vec * S::kLanes, lanes.of[vec]);
+        element = load_some<S>(pass.from + i * pass.matrix_stride + vec * S::kLanes, lanes.of[vec]);
       }
       element = S::multiply(decay, element);
       read.add(chain, vec, key, element);
@@ -95,7 +96,7 @@ void find_update(const ColumnPass& pass, const ColumnLanes<S>& lanes, std::size_
                  const ColumnSums<S>& read, typename S::Vec (&update)[kDeltaRuleVecs]) {
   for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
     const auto value =
-        load_some<S>(pass.values + row * pass.value_width + vec * S::kLanes, lanes.of[vec]);
+        load_some<S>(pass.values + row * pass.mixed_stride + vec * S::kLanes, lanes.of[vec]);
     update[vec] = S::multiply(S::set(pass.betas[row]), S::subtract(value, read.total(vec)));
     if (pass.updates != nullptr) {
       store_some<S>(pass.updates + row * pass.update_stride + vec * S::kLanes, update[vec],
@@ -110,9 +111,9 @@ template <class S>
 ColumnSums<S> pass_row(const ColumnPass& pass, std::size_t row,
                        const typename S::Vec (&update)[kDeltaRuleVecs], ColumnSums<S>& output) {
   constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
-  const float *const keys = pass.keys + row * pass.key_width;
-  const float *const queries = pass.queries + row * pass.key_width;
-  const float *const next_keys = keys + pass.key_width;
+  const float *const keys = pass.keys + row * pass.mixed_stride;
+  const float *const queries = pass.queries + row * pass.mixed_stride;
+  const float *const next_keys = keys + pass.mixed_stride;
   const float *const next_decays = pass.decays + (row + 1) * pass.key_width;
   ColumnSums<S> next;
   for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
@@ -136,8 +137,8 @@ template <class S>
 void pass_last_row(const ColumnPass& pass, const ColumnLanes<S>& lanes,
                    const typename S::Vec (&update)[kDeltaRuleVecs], ColumnSums<S>& output) {
   constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
-  const float *const keys = pass.keys + (pass.rows - 1) * pass.key_width;
-  const float *const queries = pass.queries + (pass.rows - 1) * pass.key_width;
+  const float *const keys = pass.keys + (pass.rows - 1) * pass.mixed_stride;
+  const float *const queries = pass.queries + (pass.rows - 1) * pass.mixed_stride;
   for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
     const auto key = S::set(keys[i]);
     const auto query = S::set(queries[i]);
@@ -145,7 +146,7 @@ void pass_last_row(const ColumnPass& pass, const ColumnLanes<S>& lanes,
       const auto element =
           S::fma(key, update[vec], S::load(pass.block + i * kStride + vec * S::kLanes));
       output.add(chain, vec, query, element);
-      store_some<S>(pass.to + i * pass.value_width + vec * S::kLanes, element, lanes.of[vec]);
+      store_some<S>(pass.to + i * pass.matrix_stride + vec * S::kLanes, element, lanes.of[vec]);
     }
   });
 }
@@ -188,7 +189,7 @@ void write_journal(const DeltaRuleParams& params, std::size_t head, std::size_t 
     });
     if (head % shared == 0) {
       __builtin_memcpy(entry + places.keys + head / shared * shape.key_width,
-                       scratch + layout.keys + i * shape.key_width,
+                       scratch + layout.mixed + i * layout.channels + shape.key_width,
                        shape.key_width * sizeof(float));
     }
     __builtin_memcpy(entry + places.decays + head * decays,
@@ -213,12 +214,13 @@ void pass_head(const DeltaRuleParams& params, std::size_t head, std::size_t firs
                                : params.journal + first_row * places.width + places.updates + value;
     pass_columns<S>({.rows = rows,
                      .key_width = shape.key_width,
-                     .value_width = shape.value_width,
+                     .matrix_stride = shape.value_width,
+                     .mixed_stride = layout.channels,
                      .columns = left < kColumns ? left : kColumns,
-                     .keys = scratch + layout.keys,
-                     .queries = scratch + layout.queries,
+                     .keys = scratch + layout.mixed + shape.key_width,
+                     .queries = scratch + layout.mixed,
+                     .values = scratch + layout.mixed + 2 * shape.key_width + column,
                      .decays = scratch + layout.decays,
-                     .values = scratch + layout.values + column,
                      .betas = scratch + layout.betas,
                      .from = source == nullptr ? nullptr : source + matrix + column,
                      .to = params.to.matrices + matrix + column,
@@ -230,27 +232,40 @@ void pass_head(const DeltaRuleParams& params, std::size_t head, std::size_t firs
   }
 }
 
+// Columns are passed some at a time, which no prefetcher follows; asked for in order, a head's
+// matrices come at the speed of memory.
+template <class S>
+void prefetch_matrices(const DeltaRuleParams& params, std::size_t head) {
+  constexpr std::size_t kLine = 16;
+  const std::size_t elements = params.shape.key_width * params.shape.value_width;
+  for (std::size_t i = 0; i < elements; i += kLine) {
+    if (params.from.matrices != nullptr) {
+      __builtin_prefetch(params.from.matrices + head * elements + i, 0, 2);
+    }
+    __builtin_prefetch(params.to.matrices + head * elements + i, 1, 2);
+  }
+}
+
 template <class S>
 void delta_rule(const DeltaRuleParams& params, std::size_t head, float *scratch) {
   const DeltaRuleShape& shape = params.shape;
   const DeltaRuleLayout layout = delta_rule_layout(shape);
-  constexpr std::size_t kRowsAhead = 4;  // that are on their way from memory
   const ConvolutionInputs<S> inputs{
       .tail = params.from.matrices == nullptr ? nullptr : params.from.tail,
       .rows = params.mixed,
       .channels = channels_of(shape),
       .stride = params.mixed_stride,
       .before = shape.taps - 1};
-  prepare_taps<S>(params, head, layout, scratch);
+  prefetch_matrices<S>(params, head);
+  gather_taps<S>(params, head, layout, scratch);
+  const float rate = rate_of<S>(params, head);
   const float *source = params.from.matrices;
   for (std::size_t first = 0; first < params.rows; first += kDeltaRuleRows) {
     const std::size_t left = params.rows - first;
     const std::size_t rows = left < kDeltaRuleRows ? left : kDeltaRuleRows;
+    gather_inputs<S>(params, head, inputs, first, rows, layout, scratch);
     for (std::size_t i = 0; i < rows; ++i) {
-      if (first + i + kRowsAhead < params.rows) {
-        prefetch_row<S>(params, head, first + i + kRowsAhead);
-      }
-      prepare_row<S>(params, head, inputs, first + i, i, layout, scratch);
+      prepare_row<S>(params, head, first + i, i, rate, layout, scratch);
     }
     if (params.journal != nullptr) {
       write_journal<S>(params, head, first, rows, layout, scratch);
