@@ -64,9 +64,12 @@ std::uint64_t element_count(const weight::TensorEntry& tensor) {
                          std::multiplies<>());
 }
 
+// What `run` and `chat` load a model for.
+constexpr runtime::LoadOptions kOneSequence{.sequences = 1};
+
 Fit find_fit(const weight::ModelFiles& files) {
   Fit fit;
-  auto needs = registry::model_needs(files, {});
+  auto needs = registry::needs_on_cpu(files, kOneSequence);
   if (!needs.ok()) {
     fit.problem = needs.error().message;
     // A file of a vocabulary alone is legal; what this build does not know may be right.
@@ -77,7 +80,7 @@ Fit find_fit(const weight::ModelFiles& files) {
   fit.warnings = std::move(needs->warnings);
   const auto limits = memory_limits();
   auto fitted = runtime::fit_memory(
-      *fit.need, {}, limits ? std::optional<std::uint64_t>(limits->available) : std::nullopt);
+      *fit.need, kOneSequence, limits ? std::optional<std::uint64_t>(limits->available) : std::nullopt);
   if (fitted.ok()) {
     fit.fit = *fitted;
   } else {

@@ -200,6 +200,7 @@ Status run_logits(const LogitsOptions& options) {
   if (model_options.context == 0) {
     model_options.context = longest;
   }
+  model_options.sequences = static_cast<std::uint32_t>(runs.size());
   ZLLM_TRY(registry::Model model, load(model_options, rows, KvDefault::by_weights));
   for (Run& run : runs) {
     ZLLM_TRY(run.id, model.model().states().create(run.prompt));

@@ -36,6 +36,7 @@ Result<registry::Model> load(const ModelOptions& options, std::uint64_t rows,
                              KvDefault kv_default) {
   ZLLM_TRY(weight::ModelFiles files, weight::open_model(options.model));
   runtime::LoadOptions load_options{.context = options.context, .cache_rows = rows};
+  load_options.sequences = options.sequences;
   ZLLM_TRY(load_options.kv_type, kv_type(options, files, kv_default));
   return registry::load_model(std::move(files),
                               {.name = options.backend, .threads = options.threads}, load_options);

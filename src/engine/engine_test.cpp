@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stop_token>
 #include <vector>
 
@@ -22,8 +23,11 @@ constexpr std::uint32_t kVocabulary = 16;
 // that it had to compute.
 class CountingModel final : public runtime::AnyModel, public runtime::SequenceStates {
  public:
-  explicit CountingModel(std::uint64_t context) {
+  enum class State { paged, recurrent };
+
+  explicit CountingModel(std::uint64_t context, State state = State::paged) {
     info_.limits = {.vocabulary = kVocabulary, .context = context, .rows = 4};
+    info_.state_bytes_per_sequence = state == State::recurrent ? 1 : 0;
   }
 
   const ModelInfo& info() const override { return info_; }
@@ -61,11 +65,20 @@ class CountingModel final : public runtime::AnyModel, public runtime::SequenceSt
     return {};
   }
   Status rollback(SequenceId) override { return {}; }
+  Status checkpoint(SequenceId id) override {
+    checkpoints_[id].insert(rows_.at(id));
+    return {};
+  }
+  // A recurrent state reaches its checkpoints alone.
   Result<std::uint64_t> truncate(SequenceId id, std::uint64_t rows) override {
-    // Like a recurrent state: only multiples of the checkpoint distance can be reached.
-    rows_.at(id) = rows / checkpoint * checkpoint;
+    std::set<std::uint64_t>& marks = checkpoints_[id];
+    marks.erase(marks.upper_bound(rows), marks.end());
+    const bool is_exact = info_.state_bytes_per_sequence == 0 || rows == rows_.at(id);
+    const std::uint64_t last = marks.empty() ? 0 : *marks.rbegin();
+    rows_.at(id) = is_exact ? rows : last;
     return rows_.at(id);
   }
+  Status restore(SequenceId, std::uint64_t) override { return Error{Code::unsupported, "restore"}; }
   Result<SequenceSnapshot> export_state(SequenceId) const override {
     return Error{Code::unsupported, "export"};
   }
@@ -79,12 +92,12 @@ class CountingModel final : public runtime::AnyModel, public runtime::SequenceSt
   std::size_t open_sequences() const { return rows_.size(); }
 
   std::uint64_t computed = 0;
-  std::uint64_t checkpoint = 1;
 
  private:
   ModelInfo info_;
   std::uint64_t next_ = 1;
   std::map<SequenceId, std::uint64_t> rows_;
+  std::map<SequenceId, std::set<std::uint64_t>> checkpoints_;
 };
 
 GenerationRequest request(std::vector<TokenId> prompt, std::uint64_t max_tokens) {
@@ -118,16 +131,45 @@ TEST(Session, ReusesTheCommonStartAndReleasesItsSequence) {
   EXPECT_EQ(model.open_sequences(), 0u);
 }
 
-TEST(Session, FollowsAStateThatOnlyReachesCheckpoints) {
-  CountingModel model(64);
-  model.checkpoint = 4;
+TEST(Session, ResumesARecurrentStateAtTheCheckpointItReaches) {
+  CountingModel model(64, CountingModel::State::recurrent);
   auto session = Session::create(model);
   const std::vector<TokenId> first = {1, 2, 3, 4, 5, 6, 7};
   ASSERT_TRUE(session->prompt(first).ok());
-  const std::vector<TokenId> second = {1, 2, 3, 4, 5, 6, 8};
-  ASSERT_TRUE(session->prompt(second).ok());
-  EXPECT_EQ(session->reused_tokens(), 4u);
-  EXPECT_TRUE(std::ranges::equal(session->tokens(), second));
+  EXPECT_EQ(model.computed, 7u);
+  ASSERT_TRUE(session->append(8).ok());
+  ASSERT_TRUE(session->append(9).ok());
+  // Another answer to the same prompt starts behind all of it but its last token.
+  ASSERT_TRUE(session->prompt(first).ok());
+  EXPECT_EQ(session->reused_tokens(), 6u);
+  // What goes on from the state reuses all of it, what leaves the answer the prompt.
+  ASSERT_TRUE(session->append(8).ok());
+  const std::vector<TokenId> longer = {1, 2, 3, 4, 5, 6, 7, 8, 10, 11};
+  ASSERT_TRUE(session->prompt(longer).ok());
+  EXPECT_EQ(session->reused_tokens(), 8u);
+  const std::vector<TokenId> leaves = {1, 2, 3, 4, 5, 6, 7, 9, 9};
+  ASSERT_TRUE(session->prompt(leaves).ok());
+  EXPECT_EQ(session->reused_tokens(), 6u);
+  EXPECT_TRUE(std::ranges::equal(session->tokens(), leaves));
+  // A common start before the first checkpoint is computed again.
+  const std::vector<TokenId> other = {1, 2, 9};
+  ASSERT_TRUE(session->prompt(other).ok());
+  EXPECT_EQ(session->reused_tokens(), 0u);
+  EXPECT_TRUE(std::ranges::equal(session->tokens(), other));
+}
+
+TEST(Session, ARecurrentStateReportsProgressOverTheWholePrompt) {
+  CountingModel model(64, CountingModel::State::recurrent);
+  auto session = Session::create(model);
+  std::vector<std::uint64_t> seen;
+  const auto note = [&](std::uint64_t done, std::uint64_t total) {
+    EXPECT_EQ(total, 7u);
+    seen.push_back(done);
+  };
+  const auto logits = session->prompt(std::vector<TokenId>{1, 2, 3, 4, 5, 6, 7}, {}, note);
+  ASSERT_TRUE(logits.ok());
+  EXPECT_EQ(logits->rows(), 1u);
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{4, 6, 7}));
 }
 
 TEST(Session, RefusesWhatDoesNotFitWithBothCounts) {

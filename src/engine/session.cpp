@@ -39,12 +39,30 @@ Result<runtime::RoundOutput> Session::prompt(std::span<const TokenId> prompt, st
       std::mismatch(prompt.begin(), prompt.end() - 1, tokens_.begin(), tokens_.end());
   ZLLM_TRY(resume(static_cast<std::size_t>(differs - prompt.begin())));
   reused_ = tokens_.size();
-  const auto rest = prompt.subspan(reused_);
-  auto output =
-      runtime::prefill(*model_, sequence_, rest, runtime::PrefillLogits::last, stop, progress);
+  auto output = read(prompt.subspan(reused_), stop, progress);
   ZLLM_TRY(const std::uint64_t rows, model_->states().rows(sequence_));
   tokens_.assign(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(rows));
   return output;
+}
+
+// Appends the rest of a prompt. A state that can be cut only at checkpoints gets one before the
+// last token, where the same prompt, or one that goes on from it, resumes.
+Result<runtime::RoundOutput> Session::read(std::span<const TokenId> rest, std::stop_token stop,
+                                           const runtime::PrefillProgress& progress) {
+  using runtime::PrefillLogits;
+  if (model_->info().state_bytes_per_sequence == 0) {
+    return runtime::prefill(*model_, sequence_, rest, PrefillLogits::last, stop, progress);
+  }
+  runtime::PrefillProgress of_all;
+  std::uint64_t before = 0;
+  if (progress) {
+    of_all = [&](std::uint64_t done, std::uint64_t) { progress(before + done, rest.size()); };
+  }
+  const auto body = rest.first(rest.size() - 1);
+  ZLLM_TRY(runtime::prefill(*model_, sequence_, body, PrefillLogits::none, stop, of_all));
+  ZLLM_TRY(model_->states().checkpoint(sequence_));
+  before = body.size();
+  return runtime::prefill(*model_, sequence_, rest.last(1), PrefillLogits::last, stop, of_all);
 }
 
 Result<runtime::RoundOutput> Session::append(TokenId token) {

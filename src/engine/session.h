@@ -40,6 +40,8 @@ class Session {
   Session(runtime::AnyModel& model, SequenceId sequence) : model_(&model), sequence_(sequence) {}
 
   Status resume(std::size_t kept);
+  Result<runtime::RoundOutput> read(std::span<const TokenId> rest, std::stop_token stop,
+                                    const runtime::PrefillProgress& progress);
 
   runtime::AnyModel *model_;  // null after a move
   SequenceId sequence_;

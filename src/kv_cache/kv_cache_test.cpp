@@ -1,17 +1,18 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>
 #include <vector>
 
-#include <zllm/kv_cache/page_pool.h>
+#include <zllm/kv_cache/reference_pool.h>
 #include <zllm/kv_cache/sequence_table.h>
 
 namespace zllm::kv_cache {
 namespace {
 
-TEST(PagePool, CountsReferencesAndReusesTheLowestSlot) {
+TEST(ReferencePool, CountsReferencesAndReusesTheLowestPlace) {
   PagePool pool(2);
   const PageId a = *pool.allocate();
   const PageId b = *pool.allocate();
@@ -25,9 +26,9 @@ TEST(PagePool, CountsReferencesAndReusesTheLowestSlot) {
   EXPECT_EQ(*pool.allocate(), a);
 }
 
-TEST(PagePoolDeathTest, ReleaseOfAFreePageIsABrokenInvariant) {
+TEST(ReferencePoolDeathTest, ReleaseOfAFreePageIsABrokenInvariant) {
   PagePool pool(1);
-  EXPECT_DEATH(pool.release(PageId(0)), "release of a free page");
+  EXPECT_DEATH(pool.release(PageId(0)), "release of a free page or slot");
 }
 
 TEST(SequenceTable, ReservesCommitsAndGivesBack) {
@@ -73,8 +74,30 @@ TEST(SequenceTable, AForkCopiesThePartialPageWhenItWrites) {
   EXPECT_EQ((*copies)[0].from, shared);
   EXPECT_EQ((*table.pages(child))[1], (*copies)[0].to);
   EXPECT_EQ((*table.pages(child))[0], (*table.pages(parent))[0]);
+  ASSERT_TRUE(table.commit(child, 1).ok());
   // The parent is alone on its page again, so it writes in place.
   EXPECT_TRUE(table.reserve(parent, 1)->empty());
+}
+
+TEST(SequenceTable, ARollbackGivesTheCopyBack) {
+  SequenceTable table(4, 8);
+  const SequenceId parent = table.create();
+  ASSERT_TRUE(table.reserve(parent, 6).ok());
+  ASSERT_TRUE(table.commit(parent, 6).ok());
+  const SequenceId child = *table.fork(parent);
+  ASSERT_EQ(table.reserve(child, 5)->size(), 1u);
+  // The page waits for the end of the round, so nobody else may write into it.
+  EXPECT_EQ(table.reserve(parent, 1)->size(), 1u);
+  ASSERT_TRUE(table.rollback(parent).ok());
+  ASSERT_TRUE(table.rollback(child).ok());
+  EXPECT_TRUE(std::ranges::equal(*table.pages(child), *table.pages(parent)));
+  EXPECT_EQ(*table.reserved(child), 0u);
+  EXPECT_EQ(table.pool().free_count(), 6u);
+  // An open round that goes with its sequence leaves nothing behind.
+  ASSERT_EQ(table.reserve(child, 1)->size(), 1u);
+  ASSERT_TRUE(table.release(parent).ok());
+  ASSERT_TRUE(table.release(child).ok());
+  EXPECT_EQ(table.pool().free_count(), 8u);
 }
 
 TEST(SequenceTable, RefusesWhatItDoesNotKnow) {

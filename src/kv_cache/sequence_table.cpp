@@ -1,5 +1,6 @@
 #include <zllm/kv_cache/sequence_table.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <zllm/base/check.h>
@@ -21,6 +22,7 @@ SequenceId SequenceTable::create() {
 
 Status SequenceTable::release(SequenceId id) {
   ZLLM_TRY(Sequence *const sequence, find(id));
+  settle_copy(*sequence, true);
   shrink(*sequence, 0);
   sequences_.erase(id);
   return {};
@@ -63,9 +65,9 @@ Result<std::vector<PageCopy>> SequenceTable::reserve(SequenceId id, std::uint64_
   if (copies_last) {
     const PageId shared = sequence->pages.back();
     const PageId own = *pool_.allocate();
-    pool_.release(shared);
     sequence->pages.back() = own;
     copies.push_back({.from = shared, .to = own});
+    sequence->copied = copies.back();
   }
   while (sequence->pages.size() < needed) {
     sequence->pages.push_back(*pool_.allocate());
@@ -83,6 +85,7 @@ Status SequenceTable::commit(SequenceId id, std::uint64_t rows) {
   sequence->reserved = 0;
   sequence->length += rows;
   shrink(*sequence, sequence->length);
+  settle_copy(*sequence, rows != 0);
   return {};
 }
 
@@ -135,6 +138,19 @@ Result<SequenceTable::Sequence *> SequenceTable::find(SequenceId id) {
 
 std::uint64_t SequenceTable::pages_for(std::uint64_t rows) const {
   return rows / page_tokens_ + (rows % page_tokens_ != 0 ? 1 : 0);
+}
+
+// Ends the open round's hold on the page that it copied; the copy is the sequence's page or given
+// back.
+void SequenceTable::settle_copy(Sequence& sequence, bool is_kept) {
+  const auto copied = std::exchange(sequence.copied, std::nullopt);
+  if (!copied) {
+    return;
+  }
+  if (!is_kept) {
+    std::ranges::replace(sequence.pages, copied->to, copied->from);
+  }
+  pool_.release(is_kept ? copied->from : copied->to);
 }
 
 void SequenceTable::shrink(Sequence& sequence, std::uint64_t rows) {

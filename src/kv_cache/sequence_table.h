@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
-#include <zllm/kv_cache/page_pool.h>
+#include <zllm/kv_cache/reference_pool.h>
 
 namespace zllm::kv_cache {
 
@@ -37,7 +38,8 @@ class SequenceTable {
   Result<std::vector<PageCopy>> reserve(SequenceId id, std::uint64_t rows);
   // Keeps the first `rows` of the reserved rows and gives pages that hold only others back.
   Status commit(SequenceId id, std::uint64_t rows);
-  // Gives up all reserved rows. The contents of committed rows are untouched.
+  // Gives up all reserved rows and copies, made or not: the sequence has its shared page again. The
+  // contents of committed rows are untouched.
   Status rollback(SequenceId id);
   // Forgets committed rows from `rows` on. Refused while rows are reserved.
   Status truncate(SequenceId id, std::uint64_t rows);
@@ -56,11 +58,13 @@ class SequenceTable {
     std::vector<PageId> pages;
     std::uint64_t length = 0;
     std::uint64_t reserved = 0;
+    std::optional<PageCopy> copied;  // by the open round, which keeps a reference to `from`
   };
 
   Result<Sequence *> find(SequenceId id);
   Result<const Sequence *> find(SequenceId id) const;
   std::uint64_t pages_for(std::uint64_t rows) const;
+  void settle_copy(Sequence& sequence, bool is_kept);
   void shrink(Sequence& sequence, std::uint64_t rows);
 
   std::uint32_t page_tokens_;

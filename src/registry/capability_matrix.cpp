@@ -38,12 +38,12 @@ weight::DenseDecoderModel sample_decoder(Encoding encoding) {
         .encoding = encoding, .rows = rows, .columns = columns, .bytes = {}, .name = {}};
   };
   weight::DenseDecoderLayer layer;
-  layer.query = layer.output = view(kHidden, kHidden);
-  layer.key = layer.value = view(2 * kHead, kHidden);
-  layer.gate = layer.up = view(kIntermediate, kHidden);
-  layer.down = view(kHidden, kIntermediate);
-  model.weights.layers.push_back(layer);
-  model.weights.embedding = model.weights.head = view(kVocabulary, kHidden);
+  layer.attention.query = layer.attention.output = view(kHidden, kHidden);
+  layer.attention.key = layer.attention.value = view(2 * kHead, kHidden);
+  layer.mlp.gate = layer.mlp.up = view(kIntermediate, kHidden);
+  layer.mlp.down = view(kHidden, kIntermediate);
+  model.layers.push_back(layer);
+  model.ends.embedding = model.ends.head = view(kVocabulary, kHidden);
   return model;
 }
 
@@ -84,33 +84,23 @@ Result<std::vector<FamilyOnBackend>> capability_matrix() {
       continue;
     }
     for (const auto kv_type : {backend::KvType::f32, backend::KvType::f16}) {
-      note(*cpu, runtime::dense::requirements(sample_decoder(encoding), {.kv_type = kv_type}),
+      note(*cpu,
+           runtime::dense::requirements(sample_decoder(encoding), {.first = 0, .end = 1},
+                                        {.kv_type = kv_type}),
            dense.operations);
     }
   }
   return std::vector<FamilyOnBackend>{std::move(dense)};
 }
 
-Result<ModelNeeds> model_needs(const weight::ModelFiles& files,
-                               const runtime::LoadOptions& options) {
-  ZLLM_TRY(const std::string name, architecture(files));
-  const auto known = architecture_names();
-  if (std::ranges::find(known, name) == known.end()) {
-    return Error{Code::unsupported, concat("architecture ", quote(name), " is not known")};
-  }
-  ZLLM_TRY(weight::DenseDecoderModel model, weight::assemble_dense_decoder(files));
-  const backend::PagedCacheSpec cache{.layers = model.spec.layers,
-                                      .kv_heads = model.spec.kv_heads,
-                                      .head = model.spec.head,
-                                      .type = options.kv_type,
-                                      .pages = 0};
-  return ModelNeeds{.memory = {.weight_bytes = runtime::dense::weight_bytes(model),
-                               .state_bytes_per_row = backend::cpu::PagedCache::page_bytes(cache) /
-                                                      backend::cpu::CpuBackend::kPageTokens,
-                               .workspace_bytes = runtime::dense::workspace_bytes(
-                                   model.spec, options.rows_per_round),
-                               .max_positions = model.spec.max_positions},
-                    .warnings = std::move(model.warnings)};
+Result<CpuNeeds> needs_on_cpu(const weight::ModelFiles& files,
+                              const runtime::LoadOptions& options) {
+  ZLLM_TRY(auto needs, model_needs(files, options));
+  needs.states.page_bytes = backend::cpu::PagedCache::page_bytes(needs.pages);
+  needs.states.page_tokens = backend::cpu::CpuBackend::kPageTokens;
+  needs.states.slot_bytes = backend::cpu::SlotCache::slot_bytes(needs.slots);
+  return CpuNeeds{.memory = runtime::block::memory_need(needs.states, options),
+                  .warnings = std::move(needs.warnings)};
 }
 
 }  // namespace zllm::registry

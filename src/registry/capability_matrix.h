@@ -34,13 +34,12 @@ struct FamilyOnBackend {
 
 Result<std::vector<FamilyOnBackend>> capability_matrix();
 
-struct ModelNeeds {
+struct CpuNeeds {
   runtime::MemoryNeed memory;
   std::vector<std::string> warnings;  // what is odd about the files, a sentence each
 };
 
 // What a model needs on the CPU, known from its header. Unknown architectures are refused.
-Result<ModelNeeds> model_needs(const weight::ModelFiles& files,
-                               const runtime::LoadOptions& options);
+Result<CpuNeeds> needs_on_cpu(const weight::ModelFiles& files, const runtime::LoadOptions& options);
 
 }  // namespace zllm::registry

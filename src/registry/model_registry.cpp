@@ -7,6 +7,15 @@
 #include <zllm/backend/cpu/cpu_backend.h>
 #include <zllm/base/text.h>
 #include <zllm/runtime/dense/cpu/compose.h>
+#include <zllm/runtime/dense/dense_model.h>
+#include <zllm/runtime/glm5_next/cpu/compose.h>
+#include <zllm/runtime/glm5_next/glm5_next.h>
+#include <zllm/runtime/gqa_moe/cpu/compose.h>
+#include <zllm/runtime/gqa_moe/gqa_moe.h>
+#include <zllm/runtime/kimi_linear/cpu/compose.h>
+#include <zllm/runtime/kimi_linear/kimi_linear.h>
+#include <zllm/runtime/mla_moe/cpu/compose.h>
+#include <zllm/runtime/mla_moe/mla_moe.h>
 
 namespace zllm::registry {
 namespace {
@@ -17,12 +26,23 @@ struct Family {
   std::span<const std::string_view> architectures;
   Result<runtime::LoadedModel> (*load_on_cpu)(const weight::ModelFiles& files, CpuBackend& backend,
                                               const runtime::LoadOptions& options);
+  Result<runtime::block::ModelNeeds> (*needs)(const weight::ModelFiles& files,
+                                              const runtime::LoadOptions& options);
 };
 
-constexpr std::string_view kDenseArchitectures[] = {"llama", "mistral", "qwen2", "qwen3"};
+constexpr std::string_view kDense[] = {"llama", "mistral", "qwen2", "qwen3"};
+constexpr std::string_view kGqaMoe[] = {"qwen3_moe", "glm4_moe", "qwen3moe", "glm4moe"};
+constexpr std::string_view kMlaMoe[] = {"deepseek_v3", "kimi_k2",    "deepseek_v32", "glm_moe_dsa",
+                                        "deepseek2",   "deepseek32", "glm-dsa"};
+constexpr std::string_view kKimiLinear[] = {"kimi_linear", "kimi-linear"};
+constexpr std::string_view kGlm5Next[] = {"glm5_next", "glm5_next_text"};
 
 constexpr Family kFamilies[] = {
-    {kDenseArchitectures, runtime::dense::load_on_cpu},
+    {kDense, runtime::dense::load_on_cpu, runtime::dense::needs},
+    {kGqaMoe, runtime::gqa_moe::load_on_cpu, runtime::gqa_moe::needs},
+    {kMlaMoe, runtime::mla_moe::load_on_cpu, runtime::mla_moe::needs},
+    {kKimiLinear, runtime::kimi_linear::load_on_cpu, runtime::kimi_linear::needs},
+    {kGlm5Next, runtime::glm5_next::load_on_cpu, runtime::glm5_next::needs},
 };
 
 constexpr std::string_view kBackends[] = {"cpu"};
@@ -102,6 +122,13 @@ Result<std::string> architecture(const weight::ModelFiles& files) {
                  concat(files.path, "/config.json: model_type must be a string")};
   }
   return *name;
+}
+
+Result<runtime::block::ModelNeeds> model_needs(const weight::ModelFiles& files,
+                                               const runtime::LoadOptions& options) {
+  ZLLM_TRY(const std::string name, architecture(files));
+  ZLLM_TRY(const Family *const family, find_family(files, name));
+  return family->needs(files, options);
 }
 
 std::vector<std::string_view> backend_names() {

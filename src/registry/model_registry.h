@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <zllm/base/result.h>
+#include <zllm/runtime/block/model_needs.h>
 #include <zllm/runtime/load.h>
 #include <zllm/weight/container/model_files.h>
 
@@ -47,6 +48,10 @@ Result<Model> load_model(weight::ModelFiles files, const BackendOptions& backend
 
 // The architecture that the files name: model_type of config.json or general.architecture of GGUF.
 Result<std::string> architecture(const weight::ModelFiles& files);
+
+// What the model asks of any backend, known from its header. Unknown architectures are refused.
+Result<runtime::block::ModelNeeds> model_needs(const weight::ModelFiles& files,
+                                               const runtime::LoadOptions& options);
 
 std::vector<std::string_view> backend_names();
 std::vector<std::string_view> architecture_names();

@@ -23,7 +23,8 @@ struct ModelInfo {
   std::uint64_t weight_bytes = 0;     // resident
   std::uint64_t bytes_per_token = 0;  // of weights, read by a decode row
   std::uint64_t state_bytes_per_row = 0;
-  std::uint64_t state_bytes_per_sequence = 0;  // whatever its length
+  // Of its slots, whatever its length (kv_cache::slots_for). Not 0: it is cut at checkpoints alone.
+  std::uint64_t state_bytes_per_sequence = 0;
 };
 
 // A loaded model on some backend, all that engine and tools see. One thread at a time.

@@ -25,7 +25,10 @@ struct Boundary {
   bool operator==(const Boundary&) const = default;
 };
 
-// A little-endian form that starts with a magic number and a version.
+// An error where the values are no whole rows or the selection is of another number of rows.
+Status check(const Boundary& boundary);
+
+// A little-endian form that starts with a magic number and a version. The boundary passes check().
 std::vector<std::byte> to_bytes(const Boundary& boundary);
 // Refuses, by name, what is truncated, of another version or contradicts itself.
 Result<Boundary> boundary_from_bytes(std::span<const std::byte> bytes);

@@ -12,8 +12,9 @@ namespace zllm::runtime {
 struct MemoryNeed {
   std::uint64_t weight_bytes = 0;
   std::uint64_t state_bytes_per_row = 0;
-  std::uint64_t workspace_bytes = 0;  // activations of the largest round
-  std::uint64_t max_positions = 0;    // context that the model was made for
+  std::uint64_t state_bytes_per_sequence = 0;  // times LoadOptions::sequences, whatever they hold
+  std::uint64_t workspace_bytes = 0;           // activations of the largest round
+  std::uint64_t max_positions = 0;             // context that the model was made for
 };
 
 struct MemoryFit {

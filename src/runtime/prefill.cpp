@@ -32,7 +32,8 @@ std::vector<std::uint32_t> rows_wanted(PrefillLogits logits, std::size_t rows, b
 Result<RoundOutput> prefill(AnyModel& model, SequenceId sequence, std::span<const TokenId> tokens,
                             PrefillLogits logits, std::stop_token stop,
                             const PrefillProgress& progress) {
-  RoundOutput all{.vocabulary = model.info().limits.vocabulary, .logits = {}};
+  RoundOutput all;
+  all.vocabulary = model.info().limits.vocabulary;
   const std::size_t total = tokens.size();
   std::size_t done = 0;
   while (done < total) {

@@ -88,5 +88,23 @@ TEST(MemoryFit, CutsAnOpenContextAndRefusesAnAskedOne) {
   EXPECT_FALSE(fit_memory(huge, {}, UINT64_MAX).ok());
 }
 
+TEST(MemoryFit, CountsTheStateOfEverySequence) {
+  MemoryNeed need = kNeed;
+  need.state_bytes_per_sequence = 4 << 20;
+  const auto fits = fit_memory(need, {.context = 64, .sequences = 4}, 32 << 20);
+  ASSERT_TRUE(fits.ok());
+  EXPECT_EQ(fits->cache_rows, 64u);
+  const auto refused = fit_memory(need, {.context = 64, .sequences = 16}, 32 << 20);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::resource_exhausted);
+  EXPECT_NE(refused.error().message.find("state of 16 sequences"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("at most 7 sequences"), std::string::npos);
+  // What the states take is not there for rows.
+  EXPECT_LT(fit_memory(need, {.sequences = 7}, 32 << 20)->cache_rows, 4096u);
+  EXPECT_FALSE(fit_memory(need, {.context = 64, .sequences = 0}, 32 << 20).ok());
+  need.state_bytes_per_sequence = UINT64_MAX;
+  EXPECT_FALSE(fit_memory(need, {.context = 64, .sequences = 2}, 32 << 20).ok());
+}
+
 }  // namespace
 }  // namespace zllm::runtime

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <zllm/attention/sparse/selection.h>
 #include <zllm/attention/sparse/spec.h>

@@ -26,7 +26,7 @@ struct DeltaRuleWeights {
   const Weight *decay_bias = nullptr;
 };
 
-// The gated delta rule with its short convolution (attention/delta_rule/reference.h): Kimi delta
+// The gated delta rule with its short convolution (attention/delta_rule/reference.h): delta
 // attention and gated delta nets. Writes [rows, value_heads * value_width]. A row's bits do not
 // depend on how the rows before it were cut into rounds.
 template <class B>

@@ -42,6 +42,8 @@ struct OpKey {
   encoding::Encoding encoding = encoding::Encoding::f32;  // of the weight, or of the cache
   std::uint64_t rows = 0;                                 // of the weight; 0 = any
   std::uint64_t columns = 0;
+
+  bool operator==(const OpKey&) const = default;
 };
 
 struct Support {

@@ -13,6 +13,10 @@ namespace zllm::backend {
 
 enum class KvType : std::uint8_t { f32, f16 };
 
+constexpr encoding::Encoding encoding_of(KvType type) {
+  return type == KvType::f32 ? encoding::Encoding::f32 : encoding::Encoding::f16;
+}
+
 // What one plane of a page keeps of its positions.
 enum class PlaneKind : std::uint8_t {
   keys_values,  // `heads` keys and values of `width`

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <zllm/backend/cpu/segment_pages.h>
 #include <zllm/backend/cpu/state.h>
 
 namespace zllm::backend::cpu {
@@ -33,16 +34,6 @@ const SegmentWork& owner(const std::vector<SegmentWork>& works, std::size_t inde
 }
 
 std::size_t aligned(std::size_t floats) { return (floats + 15) / 16 * 16; }
-
-std::vector<std::byte *> plane_pages(PagedCache& cache, PlaneId plane,
-                                     std::span<const PageId> pages) {
-  std::vector<std::byte *> addresses;
-  addresses.reserve(pages.size());
-  for (const PageId page : pages) {
-    addresses.push_back(cache.page(page, plane));
-  }
-  return addresses;
-}
 
 // All but the pages.
 AttentionParams attention_params(const attention::gqa::Spec& spec, const PagedSegment& segment,
@@ -88,7 +79,7 @@ Status CpuBackend::attend(PagedCache& cache, PlaneId plane, const attention::gqa
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const PagedSegment& segment = segments[i];
     SegmentWork& work = works[i];
-    work.pages = plane_pages(cache, plane, segment.pages);
+    work.pages = segment_pages(cache, plane, segment.pages);
     work.params = attention_params(spec, segment, cache.kernel_type(), queries, out);
     work.params.pages = work.pages.data();
     work.plan = kernel::cpu::plan_attention(work.params, threads.threads());

@@ -10,6 +10,8 @@
 #include <zllm/kernel/cpu/dispatch/attention_dispatch.h>
 #include <zllm/kernel/cpu/dispatch/delta_rule_dispatch.h>
 #include <zllm/kernel/cpu/dispatch/elementwise_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/index_dispatch.h>
+#include <zllm/kernel/cpu/dispatch/latent_dispatch.h>
 #include <zllm/kernel/cpu/dispatch/linear_dispatch.h>
 #include <zllm/kernel/cpu/dispatch/stream_dispatch.h>
 
@@ -34,6 +36,8 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const CpuOptions& options
   state->elementwise = &kernel::cpu::elementwise_kernels(state->isa);
   state->delta_rule = &kernel::cpu::delta_rule_kernels(state->isa);
   state->streams = &kernel::cpu::stream_kernels(state->isa);
+  state->latent = &kernel::cpu::latent_kernels(state->isa);
+  state->index = &kernel::cpu::index_kernels(state->isa);
   return std::unique_ptr<CpuBackend>(new CpuBackend(std::move(state)));
 }
 

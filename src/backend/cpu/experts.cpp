@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include <zllm/backend/cpu/expert_tasks.h>

@@ -11,7 +11,9 @@
 #include <zllm/kernel/cpu/decoded_product.h>
 #include <zllm/kernel/cpu/delta_rule.h>
 #include <zllm/kernel/cpu/elementwise.h>
+#include <zllm/kernel/cpu/index.h>
 #include <zllm/kernel/cpu/isa.h>
+#include <zllm/kernel/cpu/latent.h>
 #include <zllm/kernel/cpu/linear.h>
 #include <zllm/kernel/cpu/stream.h>
 
@@ -27,6 +29,8 @@ struct CpuBackend::State {
   const kernel::cpu::ElementwiseKernels *elementwise = nullptr;
   const kernel::cpu::DeltaRuleKernels *delta_rule = nullptr;
   const kernel::cpu::StreamKernels *streams = nullptr;
+  const kernel::cpu::LatentKernels *latent = nullptr;
+  const kernel::cpu::IndexKernels *index = nullptr;
   ThreadPool threads;
   Buffer<kernel::cpu::ActivationBlock> activations;
   Buffer<float> decoded_rows;  // a part for each thread
@@ -35,6 +39,8 @@ struct CpuBackend::State {
   Buffer<float> attention_partials;  // a part for each segment
   Buffer<float> recurrent_scratch;   // a part for each thread
   Buffer<float> mixing_logits;       // of all streams, [rows, mix_width]
+  Buffer<float> latent_rows;         // absorbed queries of a chunk of rows, then their contexts
+  Buffer<float> index_scores;        // of a chunk of rows
 };
 
 }  // namespace zllm::backend::cpu

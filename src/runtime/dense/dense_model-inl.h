@@ -1,160 +1,118 @@
 #pragma once
 
-#include <cmath>
 #include <utility>
-#include <vector>
 
+#include <zllm/runtime/block/stage.h>
+#include <zllm/runtime/block/transaction.h>
 #include <zllm/runtime/dense/dense_model.h>
-#include <zllm/runtime/dense/load-inl.h>
-#include <zllm/runtime/rotary_tables.h>
 
 // Bodies of DenseModel; included by its composition files and tests alone.
 namespace zllm::runtime::dense {
 
 template <backend::GqaBackend B>
-DenseModel<B>::DenseModel(B& backend, Parts parts)
+DenseModel<B>::DenseModel(B& backend, Parts parts, typename B::PagedCache cache,
+                          const backend::PagedCacheSpec& cache_spec)
     : backend_(backend),
-      spec_(std::move(parts.spec)),
-      info_(std::move(parts.info)),
-      embedding_(std::move(parts.embedding)),
-      head_(std::move(parts.head)),
-      final_norm_(std::move(parts.final_norm)),
-      layers_(std::move(parts.layers)),
-      work_(std::move(parts.workspace)),
-      states_(backend, std::move(parts.cache), parts.cache_spec, info_.limits.context) {}
+      parts_(std::move(parts)),
+      states_(backend, std::move(cache), cache_spec, parts_.info.limits.context) {}
+
+template <backend::GqaBackend B>
+auto DenseModel<B>::load_layers(block::WeightLoader<B>& loader,
+                                const weight::DenseDecoderModel& model, StageRange stage)
+    -> Result<std::vector<Layer>> {
+  std::vector<Layer> layers;
+  layers.reserve(stage.end - stage.first);
+  for (std::uint32_t index = stage.first; index < stage.end; ++index) {
+    const weight::DenseDecoderLayer& views = model.layers[index];
+    ZLLM_TRY(Weight attention_norm, loader.vector(views.attention_norm));
+    ZLLM_TRY(Weight mlp_norm, loader.vector(views.mlp_norm));
+    ZLLM_TRY(auto attention, block::GqaBlock<B>::load(loader, views.attention));
+    ZLLM_TRY(auto mlp, block::MlpBlock<B>::load(loader, views.mlp));
+    layers.push_back(Layer{.attention_norm = std::move(attention_norm),
+                           .mlp_norm = std::move(mlp_norm),
+                           .attention = std::move(attention),
+                           .mlp = std::move(mlp),
+                           .window = model.spec.windows[index]});
+  }
+  return layers;
+}
+
+template <backend::GqaBackend B>
+Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
+                                                           const weight::DenseDecoderModel& model,
+                                                           const LoadOptions& options) {
+  const model_spec::DenseDecoder& spec = model.spec;
+  ZLLM_TRY(const StageRange stage, resolve(options.stage, spec.layers));
+  ZLLM_TRY(backend::check_support(backend, requirements(model, stage, options)));
+  backend::PagedCacheSpec pages = cache_spec(spec, stage, options);
+  block::StateNeed need = state_need(model, stage);
+  need.page_bytes = backend.page_bytes(pages);
+  need.page_tokens = B::kPageTokens;
+  ZLLM_TRY(const block::StatePlan plan,
+           block::plan_states(need, options, backend.available_bytes()));
+  pages.pages = plan.pages;
+  const std::uint32_t rows = plan.rows_per_round;
+  block::WeightLoader<B> loader(backend);
+  ZLLM_TRY(auto ends,
+           block::EndsBlock<B>::load(loader, model.ends, block::ends_shape(spec, stage), rows));
+  ZLLM_TRY(auto layers, load_layers(loader, model, stage));
+  ZLLM_TRY(auto rotation, block::Rotation<B>::make(backend, spec.rope, rows));
+  ZLLM_TRY(auto attention, block::GqaBlock<B>::make(backend, gqa_shape(spec), rows));
+  ZLLM_TRY(auto mlp, block::MlpBlock<B>::make(backend, spec.intermediate, {}, rows));
+  ZLLM_TRY(Tensor residual, backend.tensor(rows, spec.hidden));
+  ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
+  ZLLM_TRY(auto cache, backend.paged_cache(pages));
+  Parts parts{.info = block::model_info(model, backend, stage, plan, need, inventory(model, stage)),
+              .spec = spec,
+              .ends = std::move(ends),
+              .layers = std::move(layers),
+              .rotation = std::move(rotation),
+              .attention = std::move(attention),
+              .mlp = std::move(mlp),
+              .residual = std::move(residual),
+              .normed = std::move(normed)};
+  return std::unique_ptr<DenseModel>(
+      new DenseModel(backend, std::move(parts), std::move(cache), pages));
+}
 
 template <backend::GqaBackend B>
 Result<RoundOutput> DenseModel<B>::submit(const Round& round) {
-  ZLLM_TRY(validate(round, info_.limits));
-  ZLLM_TRY(states_.reserve(round));
-  Result<RoundOutput> output = run(round);
-  if (!output.ok()) {
-    states_.roll_back(round, round.segments.size());
-  }
-  return output;
+  ZLLM_TRY(check_input(
+      round, {.first_layer = parts_.info.first_layer, .streams = 1, .hidden = parts_.spec.hidden}));
+  return block::transact(states_, parts_.info, round, [&] { return run(round); });
 }
 
 template <backend::GqaBackend B>
 Result<RoundOutput> DenseModel<B>::run(const Round& round) {
-  ZLLM_TRY(const auto segments, states_.segments(round));
-  ZLLM_TRY(prepare(round));
-  for (std::uint32_t layer = 0; layer < spec_.layers; ++layer) {
-    ZLLM_TRY(attention_block(LayerId(layer), segments));
-    ZLLM_TRY(mlp_block(layers_[layer]));
-  }
-  return logits(round);
-}
-
-// Cuts the workspace to the round, looks the tokens up and lays out the rope angles.
-template <backend::GqaBackend B>
-Status DenseModel<B>::prepare(const Round& round) {
+  auto& [info, spec, ends, layers, rotation, attention, mlp, residual, normed] = parts_;
   const auto rows = static_cast<std::uint32_t>(round.rows());
-  for (Tensor *tensor :
-       {&work_.residual, &work_.normed, &work_.query, &work_.key, &work_.value, &work_.attended,
-        &work_.gate, &work_.up, &work_.gated, &work_.cosine, &work_.sine}) {
-    tensor->set_rows(rows);
+  ZLLM_TRY(const auto segments, states_.segments(round));
+  residual.set_rows(rows);
+  normed.set_rows(rows);
+  attention.set_rows(rows);
+  mlp.set_rows(rows);
+  ZLLM_TRY(rotation.prepare(backend_, round, states_.expected_rows(round)));
+  ZLLM_TRY(round.input ? backend_.write(round.input->values, residual)
+                       : ends.embed(backend_, round, residual));
+  for (std::uint32_t index = 0; index < layers.size(); ++index) {
+    const Layer& layer = layers[index];
+    ZLLM_TRY(backend_.norm(residual, layer.attention_norm, spec.norm_epsilon, normed));
+    ZLLM_TRY(attention.run(backend_, layer.attention, states_.cache(), backend::PlaneId(index),
+                           layer.window, rotation, segments, normed, residual));
+    ZLLM_TRY(backend_.norm(residual, layer.mlp_norm, spec.norm_epsilon, normed));
+    ZLLM_TRY(mlp.run(backend_, layer.mlp, normed, backend::LinearOutput::accumulate, residual));
   }
-  std::vector<TokenId> tokens;
-  tokens.reserve(rows);
-  for (const Segment& segment : round.segments) {
-    tokens.insert(tokens.end(), segment.tokens.begin(), segment.tokens.end());
+  if (info.end_layer == info.layers) {
+    return ends.logits(backend_, round, residual);
   }
-  ZLLM_TRY(backend_.embed(embedding_, tokens, work_.residual));
-  ZLLM_TRY(const RotaryTables tables,
-           rotary_tables(spec_.rope, round, states_.expected_rows(round)));
-  ZLLM_TRY(backend_.write(tables.cosine, work_.cosine));
-  return backend_.write(tables.sine, work_.sine);
-}
-
-template <backend::GqaBackend B>
-Status DenseModel<B>::attention_block(LayerId id, std::span<const backend::PagedSegment> segments) {
-  const Layer<B>& layer = layers_[id.value()];
-  const auto bias = [](const std::optional<Weight>& weight) { return weight ? &*weight : nullptr; };
-  ZLLM_TRY(backend_.norm(work_.residual, layer.attention_norm, spec_.norm_epsilon, work_.normed));
-  const Job projections[] = {
-      {.weight = &layer.query, .bias = bias(layer.query_bias), .out = &work_.query},
-      {.weight = &layer.key, .bias = bias(layer.key_bias), .out = &work_.key},
-      {.weight = &layer.value, .bias = bias(layer.value_bias), .out = &work_.value}};
-  ZLLM_TRY(backend_.linear(work_.normed, projections, backend::LinearOutput::replace));
-  if (spec_.query_key_norm) {
-    ZLLM_TRY(backend_.norm(work_.query, *layer.query_norm, spec_.norm_epsilon, work_.query));
-    ZLLM_TRY(backend_.norm(work_.key, *layer.key_norm, spec_.norm_epsilon, work_.key));
-  }
-  const backend::RotarySpec rotary{
-      .head = spec_.head, .rotated = spec_.rope.rotated, .pairing = spec_.rope.pairing};
-  ZLLM_TRY(backend_.rotate(work_.query, rotary, work_.cosine, work_.sine));
-  ZLLM_TRY(backend_.rotate(work_.key, rotary, work_.cosine, work_.sine));
-  const attention::gqa::Spec gqa{
-      .query_heads = spec_.query_heads,
-      .kv_heads = spec_.kv_heads,
-      .head = spec_.head,
-      .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec_.head))),
-      .window = spec_.windows[id.value()]};
-  ZLLM_TRY(backend_.attend(states_.cache(), id, gqa, segments, work_.query, work_.key, work_.value,
-                           work_.attended));
-  const Job output[] = {
-      {.weight = &layer.output, .bias = bias(layer.output_bias), .out = &work_.residual}};
-  return backend_.linear(work_.attended, output, backend::LinearOutput::accumulate);
-}
-
-template <backend::GqaBackend B>
-Status DenseModel<B>::mlp_block(const Layer<B>& layer) {
-  const auto bias = [](const std::optional<Weight>& weight) { return weight ? &*weight : nullptr; };
-  ZLLM_TRY(backend_.norm(work_.residual, layer.mlp_norm, spec_.norm_epsilon, work_.normed));
-  const Job projections[] = {
-      {.weight = &layer.gate, .bias = bias(layer.gate_bias), .out = &work_.gate},
-      {.weight = &layer.up, .bias = bias(layer.up_bias), .out = &work_.up}};
-  ZLLM_TRY(backend_.linear(work_.normed, projections, backend::LinearOutput::replace));
-  ZLLM_TRY(backend_.swiglu(work_.gate, work_.up, work_.gated));
-  const Job down[] = {
-      {.weight = &layer.down, .bias = bias(layer.down_bias), .out = &work_.residual}};
-  return backend_.linear(work_.gated, down, backend::LinearOutput::accumulate);
-}
-
-template <backend::GqaBackend B>
-Result<RoundOutput> DenseModel<B>::logits(const Round& round) {
-  RoundOutput output{.vocabulary = spec_.vocabulary, .logits = {}};
-  const std::vector<std::uint32_t> wanted = wanted_rows(round);
-  if (wanted.empty()) {
-    ZLLM_TRY(backend_.submit().wait());
-    return output;
-  }
-  output.logits.resize(wanted.size() * spec_.vocabulary);
-  // The head runs over a bounded number of rows at a time: its output is as wide as the vocabulary.
-  const auto step = static_cast<std::uint32_t>(std::min<std::size_t>(wanted.size(), kLogitRows));
-  for (std::size_t first = 0; first < wanted.size(); first += step) {
-    const std::size_t count = std::min<std::size_t>(step, wanted.size() - first);
-    work_.normed.set_rows(static_cast<std::uint32_t>(count));
-    work_.scores.set_rows(static_cast<std::uint32_t>(count));
-    ZLLM_TRY(backend_.select_rows(work_.residual, std::span(wanted).subspan(first, count),
-                                  work_.normed));
-    ZLLM_TRY(backend_.norm(work_.normed, final_norm_, spec_.norm_epsilon, work_.normed));
-    const Job job[] = {
-        {.weight = head_ ? &*head_ : &embedding_, .bias = nullptr, .out = &work_.scores}};
-    ZLLM_TRY(backend_.linear(work_.normed, job, backend::LinearOutput::replace));
-    ZLLM_TRY(backend_.read(
-        work_.scores,
-        std::span(output.logits).subspan(first * spec_.vocabulary, count * spec_.vocabulary)));
-  }
-  ZLLM_TRY(backend_.submit().wait());
-  if (Status finite = check_finite(output); !finite.ok()) {
-    return std::move(finite).error().within(info_.path);
-  }
-  return output;
+  ZLLM_TRY(Boundary boundary, block::read_boundary(backend_, residual, rows, 1, spec.hidden));
+  return RoundOutput{.vocabulary = 0, .logits = {}, .boundary = std::move(boundary)};
 }
 
 // From files to a loaded model; the whole of a composition file.
 template <backend::GqaBackend B>
 Result<LoadedModel> load(const weight::ModelFiles& files, B& backend, const LoadOptions& options) {
-  ZLLM_TRY(auto model, weight::assemble_dense_decoder(files));
-  auto loaded = DenseModel<B>::load(backend, model, options);
-  if (!loaded.ok()) {
-    return std::move(loaded).error().within(files.path);
-  }
-  return LoadedModel{.model = std::move(loaded).value(),
-                     .end_tokens = std::move(model.end_tokens),
-                     .begin_token = model.begin_token,
-                     .warnings = std::move(model.warnings)};
+  return block::load_family<DenseModel<B>>(files, backend, options, weight::assemble_dense_decoder);
 }
 
 }  // namespace zllm::runtime::dense

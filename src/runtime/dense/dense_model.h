@@ -1,98 +1,80 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <zllm/backend/capability/gqa.h>
 #include <zllm/runtime/any_model.h>
+#include <zllm/runtime/block/ends_block.h>
+#include <zllm/runtime/block/gqa_block.h>
+#include <zllm/runtime/block/inventory.h>
+#include <zllm/runtime/block/mlp_block.h>
+#include <zllm/runtime/block/model_needs.h>
+#include <zllm/runtime/block/state_plan.h>
 #include <zllm/runtime/load.h>
 #include <zllm/runtime/paged_states.h>
+#include <zllm/runtime/stage_input.h>
 #include <zllm/weight/assembly/dense_decoder.h>
 
 namespace zllm::runtime::dense {
 
-// Rows of logits made at a time: 32 rows of a 150k vocabulary are 19 MB.
-constexpr std::uint32_t kLogitRows = 32;
-
-// The operations that the model asks of a backend, for supports() and the capability matrix.
-std::vector<backend::OpKey> requirements(const weight::DenseDecoderModel& model,
+block::GqaShape gqa_shape(const model_spec::DenseDecoder& spec);
+// The weights that a stage needs, and what else the model asks of a backend.
+block::Inventory inventory(const weight::DenseDecoderModel& model, StageRange stage);
+std::vector<backend::OpKey> requirements(const weight::DenseDecoderModel& model, StageRange stage,
                                          const LoadOptions& options);
-
-// Bytes of the matrices that one decode row multiplies with.
-std::uint64_t matrix_bytes_per_token(const weight::DenseDecoderModel& model);
-std::uint64_t parameter_count(const weight::DenseDecoderModel& model);
-// Bytes of all weights as they lie in the file, each once.
-std::uint64_t weight_bytes(const weight::DenseDecoderModel& model);
-// Bytes of the activations of a round.
-std::uint64_t workspace_bytes(const model_spec::DenseDecoder& spec, std::uint32_t rows);
-
-// Resident weights of one decoder layer.
-template <backend::Backend B>
-struct Layer {
-  using Weight = typename B::Weight;
-  Weight attention_norm, query, key, value, output, mlp_norm, gate, up, down;
-  std::optional<Weight> query_bias = {}, key_bias = {}, value_bias = {}, output_bias = {};
-  std::optional<Weight> gate_bias = {}, up_bias = {}, down_bias = {};
-  std::optional<Weight> query_norm = {}, key_norm = {};
-};
-
-// Activations of a round, made once for the largest round and cut to each round's rows.
-template <backend::Backend B>
-struct Workspace {
-  using Tensor = typename B::Tensor;
-  Tensor residual, normed, query, key, value, attended, gate, up, gated, cosine, sine, scores;
-};
+backend::PagedCacheSpec cache_spec(const model_spec::DenseDecoder& spec, StageRange stage,
+                                   const LoadOptions& options);
+block::StateNeed state_need(const weight::DenseDecoderModel& model, StageRange stage);
+// All of it, of the model in the files.
+Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options);
 
 // The dense decoder of Llama, Mistral, Qwen2, Qwen3 and their like over any backend with paged
 // grouped-query attention: pre-norm attention and SwiGLU blocks on one residual stream.
 template <backend::GqaBackend B>
 class DenseModel final : public AnyModel {
  public:
-  // Loads the weights; the files may be closed afterwards only if the backend packs everything, so
-  // the caller keeps them open as long as the model lives.
+  // The weights may be used where they lie, so the files stay open as long as the model lives.
   static Result<std::unique_ptr<DenseModel>> load(B& backend,
                                                   const weight::DenseDecoderModel& model,
                                                   const LoadOptions& options);
 
-  const ModelInfo& info() const override { return info_; }
+  const ModelInfo& info() const override { return parts_.info; }
   SequenceStates& states() override { return states_; }
   Result<RoundOutput> submit(const Round& round) override;
 
  private:
   using Tensor = typename B::Tensor;
   using Weight = typename B::Weight;
-  using Job = backend::LinearJob<Tensor, Weight>;
 
-  struct Parts {
-    model_spec::DenseDecoder spec;
-    ModelInfo info;
-    Weight embedding;
-    std::optional<Weight> head;  // absent when tied
-    Weight final_norm;
-    std::vector<Layer<B>> layers;
-    Workspace<B> workspace;
-    typename B::PagedCache cache;
-    backend::PagedCacheSpec cache_spec;
+  struct Layer {
+    Weight attention_norm, mlp_norm;
+    typename block::GqaBlock<B>::Weights attention;
+    typename block::MlpBlock<B>::Weights mlp;
+    std::uint32_t window;
   };
 
-  DenseModel(B& backend, Parts parts);
+  struct Parts {
+    ModelInfo info;
+    model_spec::DenseDecoder spec;
+    block::EndsBlock<B> ends;
+    std::vector<Layer> layers;  // of the stage
+    block::Rotation<B> rotation;
+    block::GqaBlock<B> attention;
+    block::MlpBlock<B> mlp;
+    Tensor residual, normed;
+  };
 
+  DenseModel(B& backend, Parts parts, typename B::PagedCache cache,
+             const backend::PagedCacheSpec& cache_spec);
+
+  static Result<std::vector<Layer>> load_layers(block::WeightLoader<B>& loader,
+                                                const weight::DenseDecoderModel& model,
+                                                StageRange stage);
   Result<RoundOutput> run(const Round& round);
-  Status prepare(const Round& round);
-  Status attention_block(LayerId layer, std::span<const backend::PagedSegment> segments);
-  Status mlp_block(const Layer<B>& layer);
-  Result<RoundOutput> logits(const Round& round);
 
   B& backend_;
-  model_spec::DenseDecoder spec_;
-  ModelInfo info_;
-  Weight embedding_;
-  std::optional<Weight> head_;
-  Weight final_norm_;
-  std::vector<Layer<B>> layers_;
-  Workspace<B> work_;
+  Parts parts_;
   PagedStates<B> states_;
 };
 

@@ -12,6 +12,7 @@ namespace zllm::weight {
 
 struct MlpWeights {
   encoding::WeightView gate, up, down;
+  std::optional<encoding::WeightView> gate_bias = {}, up_bias = {}, down_bias = {};
 };
 
 // Experts in the order of their numbers, each a matrix of its own or a slice of a stacked tensor.

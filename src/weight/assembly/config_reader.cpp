@@ -192,6 +192,28 @@ Result<std::optional<std::vector<double>>> ConfigReader::numbers(std::string_vie
   return std::optional(std::move(numbers));
 }
 
+Result<std::optional<std::vector<std::uint64_t>>> ConfigReader::integers(std::string_view key,
+                                                                         IntegerRange range) const {
+  const Json *value = find(key);
+  if (value == nullptr) {
+    return std::optional<std::vector<std::uint64_t>>();
+  }
+  if (value->as_array() == nullptr) {
+    return expected(key, "an array of integers", *value);
+  }
+  std::vector<std::uint64_t> integers;
+  for (const Json& item : *value->as_array()) {
+    std::uint64_t integer = 0;
+    if (!item.as_unsigned(integer) || integer < range.minimum || integer > range.maximum) {
+      return error(Code::invalid_file, key,
+                   concat("entry ", integers.size(), " must be ", describe(range), ", found ",
+                          describe(item)));
+    }
+    integers.push_back(integer);
+  }
+  return std::optional(std::move(integers));
+}
+
 Result<std::optional<ConfigReader>> ConfigReader::object(std::string_view key) const {
   const Json *value = find(key);
   if (value == nullptr) {

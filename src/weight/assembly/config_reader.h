@@ -37,6 +37,9 @@ class ConfigReader {
   // An array of exactly `count` numbers, each within the range.
   Result<std::optional<std::vector<double>>> numbers(std::string_view key, std::size_t count,
                                                      NumberRange range) const;
+  // An array of integers, each within the range.
+  Result<std::optional<std::vector<std::uint64_t>>> integers(std::string_view key,
+                                                             IntegerRange range) const;
   Result<std::optional<ConfigReader>> object(std::string_view key) const;
 
   const Json::Object& members() const { return *members_; }

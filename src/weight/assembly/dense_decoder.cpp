@@ -42,42 +42,41 @@ DenseDecoderLayer bind_layer(LayerBinder binder, const DenseDecoderNames& names,
   const std::uint64_t keys = std::uint64_t{spec.kv_heads} * spec.head;
   DenseDecoderLayer layer;
   layer.attention_norm = binder.norm(names.attention_norm, spec.hidden);
-  layer.query = binder.matrix(names.query, queries, spec.hidden);
-  layer.key = binder.matrix(names.key, keys, spec.hidden);
-  layer.value = binder.matrix(names.value, keys, spec.hidden);
-  layer.output = binder.matrix(names.output, spec.hidden, queries);
-  layer.query_bias = binder.bias(spec.qkv_bias, names.query, queries);
-  layer.key_bias = binder.bias(spec.qkv_bias, names.key, keys);
-  layer.value_bias = binder.bias(spec.qkv_bias, names.value, keys);
-  layer.output_bias = binder.bias(spec.output_bias, names.output, spec.hidden);
+  layer.attention.query = binder.matrix(names.query, queries, spec.hidden);
+  layer.attention.key = binder.matrix(names.key, keys, spec.hidden);
+  layer.attention.value = binder.matrix(names.value, keys, spec.hidden);
+  layer.attention.output = binder.matrix(names.output, spec.hidden, queries);
+  layer.attention.query_bias = binder.bias(spec.qkv_bias, names.query, queries);
+  layer.attention.key_bias = binder.bias(spec.qkv_bias, names.key, keys);
+  layer.attention.value_bias = binder.bias(spec.qkv_bias, names.value, keys);
+  layer.attention.output_bias = binder.bias(spec.output_bias, names.output, spec.hidden);
   if (spec.query_key_norm) {
-    layer.query_norm = binder.norm(names.query_norm, spec.head);
-    layer.key_norm = binder.norm(names.key_norm, spec.head);
+    layer.attention.query_norm = binder.norm(names.query_norm, spec.head);
+    layer.attention.key_norm = binder.norm(names.key_norm, spec.head);
   }
   layer.mlp_norm = binder.norm(names.mlp_norm, spec.hidden);
-  layer.gate = binder.matrix(names.gate, spec.intermediate, spec.hidden);
-  layer.up = binder.matrix(names.up, spec.intermediate, spec.hidden);
-  layer.down = binder.matrix(names.down, spec.hidden, spec.intermediate);
-  layer.gate_bias = binder.bias(spec.mlp_bias, names.gate, spec.intermediate);
-  layer.up_bias = binder.bias(spec.mlp_bias, names.up, spec.intermediate);
-  layer.down_bias = binder.bias(spec.mlp_bias, names.down, spec.hidden);
+  layer.mlp.gate = binder.matrix(names.gate, spec.intermediate, spec.hidden);
+  layer.mlp.up = binder.matrix(names.up, spec.intermediate, spec.hidden);
+  layer.mlp.down = binder.matrix(names.down, spec.hidden, spec.intermediate);
+  layer.mlp.gate_bias = binder.bias(spec.mlp_bias, names.gate, spec.intermediate);
+  layer.mlp.up_bias = binder.bias(spec.mlp_bias, names.up, spec.intermediate);
+  layer.mlp.down_bias = binder.bias(spec.mlp_bias, names.down, spec.hidden);
   return layer;
 }
 
-DenseDecoderWeights bind_model(WeightBinder& binder, std::string_view prefix,
-                               const DenseDecoderNames& names,
-                               const model_spec::DenseDecoder& spec) {
-  DenseDecoderWeights weights;
-  weights.embedding = binder.matrix(concat(prefix, names.embedding), spec.vocabulary, spec.hidden);
+void bind_model(WeightBinder& binder, std::string_view prefix, const DenseDecoderNames& names,
+                DenseDecoderModel& model) {
+  const model_spec::DenseDecoder& spec = model.spec;
+  model.ends.embedding =
+      binder.matrix(concat(prefix, names.embedding), spec.vocabulary, spec.hidden);
   for (std::uint32_t layer = 0; layer < spec.layers; ++layer) {
     const LayerBinder layer_binder(binder, concat(prefix, names.layer, layer, "."));
-    weights.layers.push_back(bind_layer(layer_binder, names, spec));
+    model.layers.push_back(bind_layer(layer_binder, names, spec));
   }
-  weights.final_norm = binder.vector(concat(prefix, names.final_norm), spec.hidden);
-  weights.head = spec.tied_embeddings
-                     ? weights.embedding
-                     : binder.matrix(std::string(names.head), spec.vocabulary, spec.hidden);
-  return weights;
+  model.ends.final_norm = binder.vector(concat(prefix, names.final_norm), spec.hidden);
+  model.ends.head = spec.tied_embeddings
+                        ? model.ends.embedding
+                        : binder.matrix(std::string(names.head), spec.vocabulary, spec.hidden);
 }
 
 // A head that lies in the file although the configuration ties it: transformers ties only when
@@ -90,19 +89,19 @@ void untie_different_head(const TensorTable& tensors, const TensorEntry *embeddi
   }
   if (head->encoding != embedding->encoding || !std::ranges::equal(head->bytes, embedding->bytes)) {
     model.spec.tied_embeddings = false;
-    model.warnings.push_back(
+    model.facts.warnings.push_back(
         "config.json: tie_word_embeddings is true, but lm_head.weight differs from the embedding; "
         "the head of the file is used");
   }
 }
 
 Status assemble_hub(const ModelFiles& files, DenseDecoderModel& model) {
-  ZLLM_TRY(model.spec, dense_decoder_from_config(*files.config, model.warnings));
+  ZLLM_TRY(model.spec, dense_decoder_from_config(*files.config, model.facts.warnings));
   const Json *generation = files.generation_config ? &*files.generation_config : nullptr;
   ZLLM_TRY(auto special, special_tokens_from_config(*files.config, generation,
-                                                    model.spec.vocabulary, model.warnings));
-  model.end_tokens = std::move(special.end);
-  model.begin_token = special.begin;
+                                                    model.spec.vocabulary, model.facts.warnings));
+  model.facts.end_tokens = std::move(special.end);
+  model.facts.begin_token = special.begin;
   const std::string with_prefix = concat(kHubPrefix, kHubNames.embedding);
   const bool bare = files.tensors.find(with_prefix) == nullptr &&
                     files.tensors.find(kHubNames.embedding) != nullptr;
@@ -110,7 +109,7 @@ Status assemble_hub(const ModelFiles& files, DenseDecoderModel& model) {
   untie_different_head(files.tensors, files.tensors.find(concat(prefix, kHubNames.embedding)),
                        model);
   WeightBinder binder(files.tensors);
-  model.weights = bind_model(binder, prefix, kHubNames, model.spec);
+  bind_model(binder, prefix, kHubNames, model);
   if (model.spec.tied_embeddings && binder.has(std::string(kHubNames.head))) {
     binder.matrix(std::string(kHubNames.head), model.spec.vocabulary, model.spec.hidden);
   }
@@ -120,11 +119,11 @@ Status assemble_hub(const ModelFiles& files, DenseDecoderModel& model) {
 Status assemble_gguf(const ModelFiles& files, DenseDecoderModel& model) {
   ZLLM_TRY(model.spec, dense_decoder_from_metadata(*files.gguf, files.tensors));
   ZLLM_TRY(auto special,
-           special_tokens_from_metadata(*files.gguf, model.spec.vocabulary, model.warnings));
-  model.end_tokens = std::move(special.end);
-  model.begin_token = special.begin;
+           special_tokens_from_metadata(*files.gguf, model.spec.vocabulary, model.facts.warnings));
+  model.facts.end_tokens = std::move(special.end);
+  model.facts.begin_token = special.begin;
   WeightBinder binder(files.tensors);
-  model.weights = bind_model(binder, "", kGgufNames, model.spec);
+  bind_model(binder, "", kGgufNames, model);
   return binder.finish(kIgnoredGgufEndings);
 }
 
@@ -132,7 +131,7 @@ Status assemble_gguf(const ModelFiles& files, DenseDecoderModel& model) {
 
 Result<DenseDecoderModel> assemble_dense_decoder(const ModelFiles& files) {
   DenseDecoderModel model;
-  model.path = files.path;
+  model.facts.path = files.path;
   Status status;
   if (files.gguf) {
     status = assemble_gguf(files, model);

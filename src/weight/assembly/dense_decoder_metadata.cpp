@@ -3,155 +3,43 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include <zllm/base/text.h>
 #include <zllm/weight/assembly/dense_decoder_spec.h>
+#include <zllm/weight/assembly/gguf_family.h>
 #include <zllm/weight/assembly/metadata_reader.h>
 #include <zllm/weight/assembly/rope_metadata.h>
+#include <zllm/weight/assembly/vocabulary_metadata.h>
 
 namespace zllm::weight {
 namespace {
 
-constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
-
 struct Family {
-  std::string_view architecture;
   rope::Pairing pairing;
   bool always_qkv_bias;
   bool query_key_norm;
 };
 
 // The converter of llama permutes the rows of queries and keys, so that pairs lie side by side.
+constexpr std::array<std::string_view, 3> kNames = {"llama", "qwen2", "qwen3"};
 constexpr std::array<Family, 3> kFamilies = {{
-    {"llama", rope::Pairing::adjacent, false, false},
-    {"qwen2", rope::Pairing::half, true, false},
-    {"qwen3", rope::Pairing::half, false, true},
+    {rope::Pairing::adjacent, false, false},
+    {rope::Pairing::half, true, false},
+    {rope::Pairing::half, false, true},
 }};
-constexpr std::string_view kSupported = "llama, qwen2 and qwen3";
 
-// Keys that change the dataflow when they have another value than this.
-constexpr std::array<std::pair<std::string_view, double>, 5> kNeutralKnobs = {{
-    {"attention.clamp_kqv", 0.0},
-    {"attention.max_alibi_bias", 0.0},
-    {"logit_scale", 1.0},
-    {"residual_scale", 1.0},
-    {"embedding_scale", 1.0},
-}};
 constexpr NumberRange kKnobRange{-1e9, 1e9};
 constexpr std::array<std::string_view, 2> kExpertCounts = {"expert_count", "expert_used_count"};
 constexpr IntegerRange kExpertRange{0, 1U << 16};
 
-Result<const Family *> family_of(const GgufMetadata& metadata) {
-  ZLLM_TRY(const auto architecture, metadata.string("general.architecture"));
-  if (!architecture) {
-    return Error{Code::invalid_file, "metadata key general.architecture is missing"};
-  }
-  for (const Family& family : kFamilies) {
-    if (family.architecture == *architecture) {
-      return &family;
-    }
-  }
-  return Error{Code::unsupported,
-               concat("metadata key general.architecture ", quote(*architecture),
-                      " is not supported; the dense decoder family has ", kSupported)};
-}
-
-Status refuse_unsupported(const MetadataReader& reader) {
-  ZLLM_TRY(const auto kind, reader.metadata().string("general.type"));
-  if (kind && *kind != "model") {
-    return Error{Code::unsupported, concat("metadata key general.type ", quote(*kind),
-                                           " is not supported, only model")};
-  }
+Status refuse_experts(const MetadataReader& reader) {
   for (const std::string_view suffix : kExpertCounts) {
     ZLLM_TRY(const std::uint64_t count, reader.integer_or(suffix, kExpertRange, 0));
     if (count != 0) {
       return reader.error(Code::unsupported, suffix, concat(count, " is not supported"));
     }
   }
-  for (const auto& [suffix, neutral] : kNeutralKnobs) {
-    ZLLM_TRY(const auto value, reader.number(suffix, kKnobRange));
-    if (value && *value != neutral) {
-      return reader.error(Code::unsupported, suffix, concat(*value, " is not supported"));
-    }
-  }
-  ZLLM_TRY(const auto causal, reader.metadata().boolean(reader.key("attention.causal")));
-  if (causal && !*causal) {
-    return reader.error(Code::unsupported, "attention.causal", "false is not supported");
-  }
   return {};
-}
-
-// A token's number must follow from its text.
-Status refuse_duplicates(const std::vector<std::string_view>& tokens) {
-  std::unordered_map<std::string_view, std::size_t> first;
-  first.reserve(tokens.size());
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto [other, is_new] = first.emplace(tokens[i], i);
-    if (!is_new) {
-      return Error{Code::invalid_file, concat("metadata key ", kTokensKey, ": entry ", i, " ",
-                                              quote(tokens[i]), " repeats entry ", other->second)};
-    }
-  }
-  return {};
-}
-
-Result<std::optional<std::uint64_t>> tokenizer_size(const GgufMetadata& metadata) {
-  const GgufValue *value = metadata.find(kTokensKey);
-  if (value == nullptr) {
-    return std::optional<std::uint64_t>();
-  }
-  const auto *array = std::get_if<GgufArray>(value);
-  const auto *tokens =
-      array == nullptr ? nullptr : std::get_if<std::vector<std::string_view>>(&array->items);
-  if (tokens == nullptr) {
-    return Error{Code::invalid_file,
-                 concat("metadata key ", kTokensKey, " must be an array of strings")};
-  }
-  ZLLM_TRY(refuse_duplicates(*tokens));
-  for (const std::string_view key : {"tokenizer.ggml.token_type", "tokenizer.ggml.scores"}) {
-    const GgufValue *other = metadata.find(key);
-    const auto *entries = other == nullptr ? nullptr : std::get_if<GgufArray>(other);
-    if (other != nullptr && (entries == nullptr || entries->size() != tokens->size())) {
-      return Error{Code::invalid_file,
-                   concat("metadata key ", key, " must be an array with one entry for each of the ",
-                          tokens->size(), " tokens, found ",
-                          entries == nullptr ? gguf_type_text(*other) : to_text(entries->size()))};
-    }
-  }
-  return std::optional<std::uint64_t>(tokens->size());
-}
-
-// All the places that tell the vocabulary's size must agree.
-Result<std::uint32_t> vocabulary_of(const MetadataReader& reader, const TensorTable& tensors) {
-  ZLLM_TRY(const auto stated, reader.integer("vocab_size", kVocabularyRange));
-  ZLLM_TRY(const auto tokens, tokenizer_size(reader.metadata()));
-  if (stated && tokens && *stated != *tokens) {
-    return reader.error(
-        Code::invalid_file, "vocab_size",
-        concat(*stated, " contradicts tokenizer.ggml.tokens with ", *tokens, " entries"));
-  }
-  const TensorEntry *embedding = tensors.find("token_embd.weight");
-  std::optional<std::uint64_t> rows;
-  if (embedding != nullptr && embedding->shape.size() == 2) {
-    rows = embedding->shape[0];
-  }
-  const auto claimed = tokens ? tokens : stated;
-  if (claimed && rows && *claimed != *rows) {
-    return Error{Code::invalid_file,
-                 concat("tensor 'token_embd.weight' has ", *rows, " rows, but ",
-                        tokens ? "tokenizer.ggml.tokens" : reader.key("vocab_size"), " tells of ",
-                        *claimed, " tokens")};
-  }
-  const std::uint64_t size = claimed ? *claimed : rows.value_or(0);
-  if (size < kVocabularyRange.minimum || size > kVocabularyRange.maximum) {
-    return reader.error(Code::invalid_file, "vocab_size",
-                        concat("or tokenizer.ggml.tokens must tell of 1 to ",
-                               kVocabularyRange.maximum, " tokens, found ", size));
-  }
-  return static_cast<std::uint32_t>(size);
 }
 
 Status read_heads(const MetadataReader& reader, model_spec::DenseDecoder& spec) {
@@ -252,17 +140,19 @@ void read_presence(const TensorTable& tensors, const Family& family,
 
 Result<model_spec::DenseDecoder> dense_decoder_from_metadata(const GgufMetadata& metadata,
                                                              const TensorTable& tensors) {
-  ZLLM_TRY(const Family *family, family_of(metadata));
-  const MetadataReader reader(metadata, family->architecture);
-  ZLLM_TRY(refuse_unsupported(reader));
+  ZLLM_TRY(const std::size_t index, gguf_family_of(metadata, kNames));
+  const Family& family = kFamilies[index];
+  const MetadataReader reader(metadata, kNames[index]);
+  ZLLM_TRY(refuse_gguf_knobs(reader));
+  ZLLM_TRY(refuse_experts(reader));
   model_spec::DenseDecoder spec;
-  spec.architecture = std::string(family->architecture);
+  spec.architecture = std::string(kNames[index]);
   ZLLM_TRY(read_sizes(reader, spec));
-  ZLLM_TRY(spec.vocabulary, vocabulary_of(reader, tensors));
+  ZLLM_TRY(spec.vocabulary, vocabulary_from_metadata(reader, tensors));
   ZLLM_TRY(read_windows(reader, spec));
-  read_presence(tensors, *family, spec);
+  read_presence(tensors, family, spec);
   const RopeContext context{.head = spec.head, .max_positions = spec.max_positions};
-  ZLLM_TRY(spec.rope, rope_from_metadata(reader, tensors, context, family->pairing));
+  ZLLM_TRY(spec.rope, rope_from_metadata(reader, tensors, context, family.pairing));
   return spec;
 }
 

@@ -50,25 +50,26 @@ TEST(DenseDecoderAssembly, BindsHubTensors) {
   const ModelFiles files = hub_files(hub_tensors());
   const auto model = assemble_dense_decoder(files);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  ASSERT_EQ(model->weights.layers.size(), 2U);
-  const DenseDecoderLayer& layer = model->weights.layers[1];
-  EXPECT_EQ(layer.key.name, "model.layers.1.self_attn.k_proj.weight");
-  EXPECT_EQ(layer.key.rows, 16U);
-  EXPECT_EQ(layer.key.columns, 32U);
-  EXPECT_EQ(layer.down.rows, 32U);
+  ASSERT_EQ(model->layers.size(), 2U);
+  const DenseDecoderLayer& layer = model->layers[1];
+  EXPECT_EQ(layer.attention.key.name, "model.layers.1.self_attn.k_proj.weight");
+  EXPECT_EQ(layer.attention.key.rows, 16U);
+  EXPECT_EQ(layer.attention.key.columns, 32U);
+  EXPECT_EQ(layer.mlp.down.rows, 32U);
   EXPECT_EQ(layer.mlp_norm.name, "model.layers.1.post_attention_layernorm.weight");
   EXPECT_EQ(layer.mlp_norm.rows, 1U);
-  EXPECT_FALSE(layer.query_bias || layer.output_bias || layer.gate_bias || layer.query_norm);
-  EXPECT_EQ(model->weights.head.name, model->weights.embedding.name);
-  EXPECT_EQ(model->end_tokens, std::vector<TokenId>{2});
-  EXPECT_EQ(model->begin_token, 1);
+  EXPECT_FALSE(layer.attention.query_bias || layer.attention.output_bias || layer.mlp.gate_bias ||
+               layer.attention.query_norm);
+  EXPECT_EQ(model->ends.head.name, model->ends.embedding.name);
+  EXPECT_EQ(model->facts.end_tokens, std::vector<TokenId>{2});
+  EXPECT_EQ(model->facts.begin_token, 1);
 }
 
 TEST(DenseDecoderAssembly, BindsNamesWithoutPrefix) {
   const ModelFiles files = hub_files(hub_tensors(""));
   const auto model = assemble_dense_decoder(files);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->weights.embedding.name, "embed_tokens.weight");
+  EXPECT_EQ(model->ends.embedding.name, "embed_tokens.weight");
 }
 
 TEST(DenseDecoderAssembly, BindsBiasesAndNorms) {
@@ -82,9 +83,9 @@ TEST(DenseDecoderAssembly, BindsBiasesAndNorms) {
   const ModelFiles files = gguf_files(tensors);
   const auto model = assemble_dense_decoder(files);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  const DenseDecoderLayer& layer = model->weights.layers[1];
-  EXPECT_EQ(layer.value_bias.value().name, "blk.1.attn_v.bias");
-  EXPECT_EQ(layer.down_bias.value().columns, 32U);
+  const DenseDecoderLayer& layer = model->layers[1];
+  EXPECT_EQ(layer.attention.value_bias.value().name, "blk.1.attn_v.bias");
+  EXPECT_EQ(layer.mlp.down_bias.value().columns, 32U);
   const auto half = assemble_dense_decoder(gguf_files(tensors.remove("blk.1.attn_v.bias")));
   EXPECT_TRUE(names(half, {"lacks 1 tensor", "blk.1.attn_v.bias"}));
 }
@@ -143,7 +144,7 @@ TEST(DenseDecoderAssembly, AnUntiedHeadIsItsOwn) {
   const ModelFiles files = hub_files(tensors, untied);
   const auto model = assemble_dense_decoder(files);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->weights.head.encoding, Encoding::f16);
+  EXPECT_EQ(model->ends.head.encoding, Encoding::f16);
   EXPECT_FALSE(model->spec.tied_embeddings);
   const auto lost = assemble_dense_decoder(hub_files(tensors.remove("lm_head.weight"), untied));
   EXPECT_TRUE(names(lost, {"lacks", "lm_head.weight"}));
@@ -159,15 +160,15 @@ TEST(DenseDecoderAssembly, AHeadBesideTiedEmbeddingsCountsOnlyWhenItDiffers) {
   const auto equal = assemble_dense_decoder(equal_files);
   ASSERT_TRUE(equal.ok()) << equal.error().message;
   EXPECT_TRUE(equal->spec.tied_embeddings);
-  EXPECT_EQ(equal->weights.head.name, "model.embed_tokens.weight");
-  EXPECT_TRUE(equal->warnings.empty());
+  EXPECT_EQ(equal->ends.head.name, "model.embed_tokens.weight");
+  EXPECT_TRUE(equal->facts.warnings.empty());
   tensors.set("lm_head.weight", {40, 32}, Encoding::f32, testing::bytes_of(other));
   const ModelFiles different_files = hub_files(tensors);
   const auto different = assemble_dense_decoder(different_files);
   ASSERT_TRUE(different.ok());
   EXPECT_FALSE(different->spec.tied_embeddings);
-  EXPECT_EQ(different->weights.head.name, "lm_head.weight");
-  EXPECT_EQ(different->warnings.size(), 1U);
+  EXPECT_EQ(different->ends.head.name, "lm_head.weight");
+  EXPECT_EQ(different->facts.warnings.size(), 1U);
 }
 
 TEST(DenseDecoderAssembly, RefusesEndTokensBeyondTheVocabulary) {
@@ -192,9 +193,9 @@ TEST(DenseDecoderAssembly, AssemblesEveryFixture) {
     ASSERT_TRUE(files.ok()) << files.error().message;
     const auto model = assemble_dense_decoder(*files);
     ASSERT_TRUE(model.ok()) << model.error().message;
-    EXPECT_TRUE(model->warnings.empty()) << name << ": " << model->warnings.front();
-    EXPECT_EQ(model->end_tokens, std::vector<TokenId>{2}) << name;
-    EXPECT_EQ(model->begin_token, 1) << name;
+    EXPECT_TRUE(model->facts.warnings.empty()) << name << ": " << model->facts.warnings.front();
+    EXPECT_EQ(model->facts.end_tokens, std::vector<TokenId>{2}) << name;
+    EXPECT_EQ(model->facts.begin_token, 1) << name;
   }
 }
 

@@ -24,7 +24,14 @@ constexpr IntegerRange kIntermediateRange{1, 1U << 24};  // 16 times the widest 
 constexpr IntegerRange kLayerRange{1, 4096};             // 30 times the deepest known
 constexpr IntegerRange kHeadCountRange{1, 1U << 16};
 constexpr IntegerRange kHeadWidthRange{1, 1U << 16};
+constexpr IntegerRange kRopeWidthRange{0, kHeadWidthRange.maximum};  // some models turn nothing
+constexpr IntegerRange kRankRange{1, kHiddenRange.maximum};          // of low-rank projections
+constexpr IntegerRange kExpertCountRange{1, 1U << 14};               // 16 times the most known
+constexpr IntegerRange kSharedExpertRange{0, 1U << 10};              // some models have none
 constexpr IntegerRange kPositionRange{1, (1U << 31) - 1};  // positions are 32-bit in rounds
+
+constexpr NumberRange kExpertScalingRange{1e-6, 1e6};  // of the routed experts' weights
+constexpr NumberRange kSwigluLimitRange{1e-6, 1e9};    // 0 would silence every block
 
 // An epsilon below the smallest normal float would be lost beside any square in f32.
 constexpr NumberRange kEpsilonRange{1.2e-38, 1.0};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -212,13 +213,32 @@ Result<rope::Spec> read_parameters(const ConfigReader& config, const ConfigReade
   spec.theta = theta.value_or(spec.theta);
   ZLLM_TRY(const auto partial,
            number_in_either(config, parameters, "partial_rotary_factor", kPartialRange));
-  spec.rotated = static_cast<std::uint32_t>(context.head * partial.value_or(1.0));
+  spec.rotated = static_cast<std::uint32_t>(context.head * partial.value_or(context.partial));
   ZLLM_TRY(read_scaling(config, parameters, spec));
   warn_of_unused(parameters, *type, warnings);
   return spec;
 }
 
 }  // namespace
+
+double score_factor(double factor, double mscale_all_dim) {
+  const double amplitude = factor <= 1.0 ? 1.0 : 1.0 + 0.1 * mscale_all_dim * std::log(factor);
+  return amplitude * amplitude;
+}
+
+Result<double> score_factor_from_config(const ConfigReader& config) {
+  ZLLM_TRY(const auto parameters, parameters_of(config));
+  if (!parameters) {
+    return 1.0;
+  }
+  ZLLM_TRY(const ScalingType *type, type_of(*parameters));
+  ZLLM_TRY(const double all_dim, parameters->number_or("mscale_all_dim", kMscaleRange, 0));
+  if (type->scaling == Scaling::none || all_dim == 0) {
+    return 1.0;
+  }
+  ZLLM_TRY(const double factor, parameters->required_number("factor", kRopeFactorRange));
+  return score_factor(factor, all_dim);
+}
 
 std::string rope_defect(const rope::Spec& spec, std::uint32_t head) {
   if (spec.rotated < 2 || spec.rotated % 2 != 0 || spec.rotated > head) {

@@ -14,6 +14,8 @@ namespace zllm::weight {
 struct RopeContext {
   std::uint32_t head = 0;           // width of a head
   std::uint64_t max_positions = 0;  // the context length that the model states
+  double partial = 1.0;             // partial_rotary_factor where nothing states it
+  bool scales_scores = false;       // the family multiplies scores by its score factor
 };
 
 // Reads rope_theta with rope_scaling (transformers 4) or rope_parameters (transformers 5), with
@@ -21,6 +23,12 @@ struct RopeContext {
 // that contradict each other, are refused; keys that the type does not use get a warning.
 Result<rope::Spec> rope_from_config(const ConfigReader& config, RopeContext context,
                                     std::vector<std::string>& warnings);
+
+// What DeepSeek's models multiply scores with beside the inverse root of a head's width: the square
+// of 1 + 0.1 * mscale_all_dim * ln(factor), where a type but default states both; else 1.
+Result<double> score_factor_from_config(const ConfigReader& config);
+// The formula; 1 where the factor is at most 1.
+double score_factor(double factor, double mscale_all_dim);
 
 // Checks that hold for rope from every file format: an even rotated width within the head, and
 // what the formulas of the scaling need. The text says what is wrong; empty when nothing is.

@@ -37,15 +37,20 @@ void WeightBinder::fail(Code code, std::string_view name, std::string_view text)
   }
 }
 
-const TensorEntry *WeightBinder::claim(const std::string& name,
-                                       std::span<const std::uint64_t> shape) {
+const TensorEntry *WeightBinder::take(const std::string& name) {
   const TensorEntry *entry = table_->find(name);
   if (entry == nullptr) {
     missing_.push_back(name);
     return nullptr;
   }
   claimed_.insert(entry->name);
-  if (!std::ranges::equal(entry->shape, shape)) {
+  return entry;
+}
+
+const TensorEntry *WeightBinder::claim(const std::string& name,
+                                       std::span<const std::uint64_t> shape) {
+  const TensorEntry *entry = take(name);
+  if (entry != nullptr && !std::ranges::equal(entry->shape, shape)) {
     fail(Code::invalid_file, name,
          concat("must have shape ", shape_text(shape), ", found ", shape_text(entry->shape)));
     return nullptr;
@@ -53,21 +58,24 @@ const TensorEntry *WeightBinder::claim(const std::string& name,
   return entry;
 }
 
-encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t rows,
-                                          std::uint64_t columns) {
-  const TensorEntry *entry = claim(name, std::array{rows, columns});
-  if (entry == nullptr) {
-    return {};
-  }
-  const encoding::EncodingInfo& format = encoding::info(entry->encoding);
+bool WeightBinder::fits_matrix(const TensorEntry& entry, std::uint64_t columns) {
+  const encoding::EncodingInfo& format = encoding::info(entry.encoding);
   if (!format.is_weight) {
-    fail(Code::unsupported, name, concat("is a matrix stored as ", format.name));
-    return {};
+    fail(Code::unsupported, entry.name, concat("is a matrix stored as ", format.name));
+    return false;
   }
   if (columns % format.block_elements != 0) {
-    fail(Code::invalid_file, name,
+    fail(Code::invalid_file, entry.name,
          concat("has rows of ", columns, " elements, no multiple of the ", format.block_elements,
                 " of a ", format.name, " block"));
+    return false;
+  }
+  return true;
+}
+
+encoding::WeightView WeightBinder::matrix_of(const TensorEntry *entry, std::uint64_t rows,
+                                             std::uint64_t columns) {
+  if (entry == nullptr || !fits_matrix(*entry, columns)) {
     return {};
   }
   return {.encoding = entry->encoding,
@@ -77,33 +85,87 @@ encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t
           .name = entry->name};
 }
 
+encoding::WeightView WeightBinder::matrix(const std::string& name, std::uint64_t rows,
+                                          std::uint64_t columns) {
+  return matrix_of(claim(name, std::array{rows, columns}), rows, columns);
+}
+
+encoding::WeightView WeightBinder::flat_matrix(const std::string& name, std::uint64_t count,
+                                               std::uint64_t rows, std::uint64_t columns) {
+  return matrix_of(claim(name, std::array{count, rows, columns}), count * rows, columns);
+}
+
+std::vector<encoding::WeightView> WeightBinder::stack(const std::string& name, std::uint64_t count,
+                                                      std::uint64_t rows, std::uint64_t columns) {
+  const TensorEntry *entry = claim(name, std::array{count, rows, columns});
+  if (entry == nullptr || !fits_matrix(*entry, columns)) {
+    return {};
+  }
+  const std::size_t bytes = entry->bytes.size() / count;
+  std::vector<encoding::WeightView> views;
+  for (std::size_t i = 0; i < count; ++i) {
+    views.push_back({.encoding = entry->encoding,
+                     .rows = rows,
+                     .columns = columns,
+                     .bytes = entry->bytes.subspan(i * bytes, bytes),
+                     .name = entry->name});
+  }
+  return views;
+}
+
+encoding::WeightView WeightBinder::vector_of(const TensorEntry& entry, std::uint64_t size) {
+  using enum encoding::Encoding;
+  if (entry.encoding != f32 && entry.encoding != f16 && entry.encoding != bf16) {
+    fail(Code::unsupported, entry.name,
+         concat("is a vector and must be stored as F32, F16 or BF16, found ",
+                encoding::info(entry.encoding).name));
+    return {};
+  }
+  return {.encoding = entry.encoding,
+          .rows = 1,
+          .columns = size,
+          .bytes = entry.bytes,
+          .name = entry.name};
+}
+
 encoding::WeightView WeightBinder::vector(const std::string& name, std::uint64_t size) {
   const TensorEntry *entry = claim(name, std::array{size});
+  return entry == nullptr ? encoding::WeightView() : vector_of(*entry, size);
+}
+
+encoding::WeightView WeightBinder::flat_vector(const std::string& name, std::uint64_t size,
+                                               std::uint64_t row) {
+  const TensorEntry *entry = take(name);
   if (entry == nullptr) {
     return {};
   }
-  using enum encoding::Encoding;
-  if (entry->encoding != f32 && entry->encoding != f16 && entry->encoding != bf16) {
-    fail(Code::unsupported, name,
-         concat("is a vector and must be stored as F32, F16 or BF16, found ",
-                encoding::info(entry->encoding).name));
+  std::uint64_t left = size;  // divided, since a product of dimensions could overflow
+  for (const std::uint64_t dimension : entry->shape) {
+    left = dimension != 0 && left % dimension == 0 ? left / dimension : 0;
+  }
+  if (left != 1) {
+    fail(Code::invalid_file, name,
+         concat("must have ", size, " elements, found shape ", shape_text(entry->shape)));
     return {};
   }
-  return {.encoding = entry->encoding,
-          .rows = 1,
-          .columns = size,
-          .bytes = entry->bytes,
-          .name = entry->name};
+  if (row != 0 && (entry->shape.empty() || entry->shape.back() != row)) {
+    fail(Code::invalid_file, name,
+         concat("must have rows of ", row, " elements, found shape ", shape_text(entry->shape)));
+    return {};
+  }
+  return vector_of(*entry, size);
 }
 
-Status WeightBinder::finish(std::span<const std::string_view> ignored_endings) const {
+Status WeightBinder::finish(std::span<const std::string_view> ignored_endings,
+                            const std::function<bool(std::string_view)>& is_ignored) const {
   if (error_) {
     return *error_;
   }
   std::vector<std::string> unexpected;
   for (const TensorEntry& entry : table_->entries()) {
     const auto ends_entry = [&](std::string_view ending) { return entry.name.ends_with(ending); };
-    if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry)) {
+    if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry) &&
+        !(is_ignored && is_ignored(entry.name))) {
       unexpected.push_back(entry.name);
     }
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,15 +26,32 @@ class WeightBinder {
   bool has(const std::string& name) const { return table_->find(name) != nullptr; }
   // In any encoding that a weight may have and whose block divides the row.
   encoding::WeightView matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns);
+  // A tensor [count, rows, columns] as one matrix of count * rows rows.
+  encoding::WeightView flat_matrix(const std::string& name, std::uint64_t count, std::uint64_t rows,
+                                   std::uint64_t columns);
   // Of norms and biases: F32, F16 or BF16.
   encoding::WeightView vector(const std::string& name, std::uint64_t size);
+  // A vector of any shape with that many elements, such as [1, 1, size, 1]; the last dimension is
+  // `row` unless that is 0.
+  encoding::WeightView flat_vector(const std::string& name, std::uint64_t size,
+                                   std::uint64_t row = 0);
+  // The matrices of a tensor [count, rows, columns], in order; none after a failure.
+  std::vector<encoding::WeightView> stack(const std::string& name, std::uint64_t count,
+                                          std::uint64_t rows, std::uint64_t columns);
 
   // The first wrong tensor, else the lists of missing and unexpected ones, else success. A tensor
-  // is expected when it was claimed or its name ends with one of the ignored endings.
-  Status finish(std::span<const std::string_view> ignored_endings) const;
+  // is expected when it was claimed, its name ends with one of the ignored endings, or is_ignored
+  // says so of its name.
+  Status finish(std::span<const std::string_view> ignored_endings,
+                const std::function<bool(std::string_view)>& is_ignored = {}) const;
 
  private:
+  const TensorEntry *take(const std::string& name);
   const TensorEntry *claim(const std::string& name, std::span<const std::uint64_t> shape);
+  bool fits_matrix(const TensorEntry& entry, std::uint64_t columns);
+  encoding::WeightView matrix_of(const TensorEntry *entry, std::uint64_t rows,
+                                 std::uint64_t columns);
+  encoding::WeightView vector_of(const TensorEntry& entry, std::uint64_t size);
   void fail(Code code, std::string_view name, std::string_view text);
 
   const TensorTable *table_;

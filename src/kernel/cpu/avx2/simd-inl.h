@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <zllm/kernel/cpu/bfloat16.h>
+
 // What generic kernels need of this instruction set (scalar/simd-inl.h states the contract). The
 // anonymous namespace gives everything instantiated with it internal linkage.
 namespace zllm::kernel::cpu::avx2 {
@@ -27,6 +29,10 @@ struct Simd {
   static Vec load(const float *from) { return _mm256_loadu_ps(from); }
   static Vec load(const std::uint16_t *from) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from)));
+  }
+  static Vec load(const BFloat16 *from) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
   }
   static Vec load_first(const float *from, std::size_t count) {
     return _mm256_maskload_ps(from, lanes_below(count));

@@ -207,15 +207,31 @@ inline void for_column_blocks(const PackedProduct& params, std::uint64_t panel, 
   }
 }
 
-template <PanelLayout kLayout>
-[[gnu::noinline]] void multiply_one(const PackedProduct& params, std::uint64_t panel) {
-  __m512 sums[1][1] = {{_mm512_setzero_ps()}};
+// Activation rows whose sums stay in registers while a panel streams from memory.
+constexpr std::size_t kFewRows = 4;
+
+template <PanelLayout kLayout, std::size_t kRows>
+[[gnu::noinline]] void multiply_few(const PackedProduct& params, std::uint64_t panel) {
+  const std::size_t stride = params.matrix.columns / 32;
+  __m512 sums[1][kRows];
+  for (__m512& sum : sums[0]) {
+    sum = _mm512_setzero_ps();
+  }
   for_column_blocks<kLayout, 1, true>(
       params, panel, [&](const ColumnBlock<kLayout>(&blocks)[1], std::size_t index) {
-        multiply_add(blocks, params.activations + index, 0, sums);
+        multiply_add(blocks, params.activations + index, stride, sums);
       });
   const std::uint64_t first_output = panel * kPanelRows;
-  store(params.output, 0, first_output, lanes(params.matrix.rows - first_output), sums[0][0]);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    store(params.output, row, first_output, lanes(params.matrix.rows - first_output), sums[0][row]);
+  }
+}
+
+template <PanelLayout kLayout, std::size_t kRows>
+void multiply_panels(const PackedProduct& params) {
+  for (std::uint64_t panel = params.first_panel; panel < params.end_panel; ++panel) {
+    multiply_few<kLayout, kRows>(params, panel);
+  }
 }
 
 // `kept` without bits starts the sums at zero, so that they need no pass of their own for it.
@@ -281,11 +297,17 @@ void multiply_many(const PackedProduct& params, std::size_t first, std::size_t e
 
 template <PanelLayout kLayout>
 void multiply(const PackedProduct& params) {
-  if (params.activation_rows == 1) {
-    for (std::uint64_t panel = params.first_panel; panel < params.end_panel; ++panel) {
-      multiply_one<kLayout>(params, panel);
-    }
-    return;
+  switch (params.activation_rows) {
+    case 1:
+      return multiply_panels<kLayout, 1>(params);
+    case 2:
+      return multiply_panels<kLayout, 2>(params);
+    case 3:
+      return multiply_panels<kLayout, 3>(params);
+    case kFewRows:
+      return multiply_panels<kLayout, kFewRows>(params);
+    default:
+      break;
   }
   const std::size_t row_bytes = params.matrix.columns / 32 * sizeof(ActivationBlock);
   const std::size_t fitting = kCachedActivationBytes / row_bytes / kTileRows * kTileRows;

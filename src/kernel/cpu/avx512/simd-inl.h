@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <zllm/kernel/cpu/bfloat16.h>
+
 // What generic kernels need of this instruction set (scalar/simd-inl.h states the contract). The
 // anonymous namespace gives everything instantiated with it internal linkage.
 namespace zllm::kernel::cpu::avx512 {
@@ -26,6 +28,10 @@ struct Simd {
   static Vec load(const float *from) { return _mm512_loadu_ps(from); }
   static Vec load(const std::uint16_t *from) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(from)));
+  }
+  static Vec load(const BFloat16 *from) {
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
   }
   static Vec load_first(const float *from, std::size_t count) {
     return _mm512_maskz_loadu_ps(first_lanes(count), from);

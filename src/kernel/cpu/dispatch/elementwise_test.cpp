@@ -230,6 +230,37 @@ TEST(RowArithmetic, AddsBroadcastsAndScales) {
   }
 }
 
+TEST(WeightedSum, AddsTermsInTheirOrder) {
+  for (const ElementwiseKernels *kernels : present()) {
+    for (const std::size_t columns : kWidths) {
+      const std::size_t stride = columns + 3;
+      const auto terms = noise(5 * stride, 12);
+      const std::vector<std::uint32_t> places = {3, 0, 4};
+      const std::vector<float> weights = {0.5F, -3.0F, 1e-3F};
+      const auto before = noise(columns + 1, 13);
+      for (const bool accumulate : {false, true}) {
+        auto output = before;
+        kernels->weighted_sum({.terms = terms.data(),
+                               .term_stride = stride,
+                               .places = places.data(),
+                               .weights = weights.data(),
+                               .count = places.size(),
+                               .output = output.data(),
+                               .columns = columns,
+                               .accumulate = accumulate});
+        for (std::size_t i = 0; i < columns; ++i) {
+          float sum = 0.0F;
+          for (std::size_t k = 0; k < places.size(); ++k) {
+            sum += weights[k] * terms[places[k] * stride + i];
+          }
+          EXPECT_EQ(output[i], accumulate ? before[i] + sum : sum);
+        }
+        EXPECT_EQ(output[columns], before[columns]) << "behind the row";
+      }
+    }
+  }
+}
+
 TEST(LargestElement, TakesTheLowestIndexAndReportsNan) {
   for (const ElementwiseKernels *kernels : present()) {
     for (const std::size_t count : kWidths) {

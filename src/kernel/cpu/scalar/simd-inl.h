@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <zllm/kernel/cpu/bfloat16.h>
+
 // The contract between generic kernels (the *-inl.h of kernel/cpu) and an instruction set, here in
 // portable code that any target's compiler turns into its smallest vectors.
 namespace zllm::kernel::cpu::scalar {
@@ -26,6 +28,10 @@ struct Simd {
   // Half precision, widened; a store rounds to the nearest even.
   static Vec load(const std::uint16_t *from) {
     return Vec{widen(from[0]), widen(from[1]), widen(from[2]), widen(from[3])};
+  }
+  static Vec load(const BFloat16 *from) {
+    const IntVec bits = {from[0].bits, from[1].bits, from[2].bits, from[3].bits};
+    return as_float(bits << 16);
   }
   // Lanes from count on are zero and their memory is not read; count <= kLanes.
   static Vec load_first(const float *from, std::size_t count) {

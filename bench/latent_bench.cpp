@@ -1,0 +1,232 @@
+// Latent attention and sparse selection of a large model's ratios: one decode row at depth, dense
+// and over selected keys, and rows of a prompt. latent_bench [scalar|avx2|avx512 [threads]]
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <zllm/backend/cpu/cpu_backend.h>
+#include <zllm/base/cpu_features.h>
+
+namespace zllm::backend::cpu {
+namespace {
+
+constexpr attention::mla::Spec kSpec = {
+    .heads = 64, .latent = 512, .nope = 192, .rope = 64, .value = 256, .scale = 0.0625F};
+constexpr attention::sparse::IndexerSpec kIndexer = {
+    .heads = 32, .width = 128, .top_k = 2048, .score_scale = 0.088F, .weight_scale = 0.177F};
+constexpr PlaneId kLatents{0};
+constexpr PlaneId kIndexKeys{1};
+
+unsigned threads = 1;
+
+// One thread is timed by its processor time, which other programs disturb less.
+double seconds() {
+  timespec now{};
+  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+template <class Work>
+double best_of(int repeats, Work work) {
+  double best = 1e9;
+  for (int i = 0; i < repeats; ++i) {
+    const double start = seconds();
+    work();
+    best = std::min(best, seconds() - start);
+  }
+  return best;
+}
+
+template <class T>
+T need(Result<T> result) {
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", result.error().message.c_str());
+    std::exit(1);
+  }
+  return std::move(*result);
+}
+
+void need(const Status& status) {
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.error().message.c_str());
+    std::exit(1);
+  }
+}
+
+float noise(std::size_t i) { return static_cast<float>(i * 2654435761U % 4096) / 2048.0F - 1.0F; }
+
+Tensor noise_tensor(std::uint32_t rows, std::uint32_t columns) {
+  Tensor tensor = need(Tensor::make(rows, columns));
+  for (std::size_t i = 0; i < tensor.size(); ++i) {
+    tensor.data()[i] = noise(i + columns);
+  }
+  return tensor;
+}
+
+// A half in [-1, 1] of either sign.
+std::uint16_t noise_half(std::size_t i) {
+  const auto bits = static_cast<std::uint32_t>(i * 2654435761U >> 8);
+  return static_cast<std::uint16_t>((bits & 0x83FFU) | (0x3000U + (bits >> 16 & 3U) * 0x400U));
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) double peak_avx512() {
+  __m512 sums[24];
+  for (auto& sum : sums) {
+    sum = _mm512_set1_ps(0.5F);
+  }
+  const __m512 factor = _mm512_set1_ps(0.999F);
+  constexpr int kRounds = 400000;
+  const double time = best_of(5, [&]() __attribute__((target("avx512f"))) {
+    for (int i = 0; i < kRounds; ++i) {
+#pragma GCC unroll 24
+      for (auto& sum : sums) {
+        sum = _mm512_fmadd_ps(sum, factor, factor);
+      }
+    }
+  });
+  volatile float kept = 0;
+  for (auto& sum : sums) {
+    kept = _mm512_reduce_add_ps(sum);
+  }
+  static_cast<void>(kept);
+  return 24.0 * 32.0 * kRounds / time;
+}
+#endif
+
+struct Rig {
+  Rig(CpuBackend& cpu, std::uint32_t depth, std::uint32_t rows)
+      : backend(cpu),
+        count(rows),
+        cache(need(cpu.paged_cache(
+            {.planes = {{.kind = PlaneKind::latents, .width = kSpec.latent + kSpec.rope},
+                        {.kind = PlaneKind::index_keys, .width = kIndexer.width}},
+             .type = KvType::f16,
+             .pages = (depth + rows + 31) / 32}))),
+        queries(noise_tensor(rows, kSpec.heads * (kSpec.nope + kSpec.rope))),
+        latents(noise_tensor(rows, kSpec.latent)),
+        keys(noise_tensor(rows, kSpec.rope)),
+        out(noise_tensor(rows, kSpec.heads * kSpec.value)),
+        index_queries(noise_tensor(rows, kIndexer.heads * kIndexer.width)),
+        index_keys(noise_tensor(rows, kIndexer.width)),
+        weights(noise_tensor(rows, kIndexer.heads)) {
+    std::vector<std::uint16_t> halves(cache.page(PageId{0}).size() / 2);
+    for (std::uint32_t page = 0; page < cache.spec().pages; ++page) {
+      // Neighbours in the sequence are not neighbours in memory.
+      pages.emplace_back(page ^ (cache.spec().pages > (page ^ 5U) ? 5U : 0U));
+      for (std::size_t i = 0; i < halves.size(); ++i) {
+        halves[i] = noise_half(i + page * 7919U);
+      }
+      need(cpu.import_page(cache, PageId{page}, std::as_bytes(std::span(halves))));
+    }
+    matrix.resize(std::size_t{kSpec.heads} * (kSpec.nope + kSpec.value) * kSpec.latent);
+    for (std::size_t i = 0; i < matrix.size(); ++i) {
+      matrix[i] = noise_half(i);
+    }
+    LatentUpViews views;
+    views.fused = {.encoding = encoding::Encoding::f16,
+                   .rows = std::uint64_t{kSpec.heads} * (kSpec.nope + kSpec.value),
+                   .columns = kSpec.latent,
+                   .bytes = std::as_bytes(std::span(matrix))};
+    up = need(cpu.load_latent_up(views, kSpec));
+    segment = {.rows = rows, .position = depth, .pages = pages};
+  }
+
+  void dense() {
+    need(backend.attend_latent(cache, kLatents, kSpec, {&segment, 1},
+                               {.queries = &queries, .latents = &latents, .shared_keys = &keys}, up,
+                               out));
+  }
+  void select() {
+    const IndexInputs<Tensor> inputs = {
+        .queries = &index_queries, .keys = &index_keys, .weights = &weights, .gates = nullptr};
+    need(backend.select_keys(cache, kIndexKeys, kIndexer, {&segment, 1}, inputs, selection));
+  }
+  void sparse() {
+    need(backend.attend_selected(cache, kLatents, kSpec, {&segment, 1}, selection,
+                                 {.queries = &queries, .latents = &latents, .shared_keys = &keys},
+                                 up, out));
+  }
+  void select_own() {
+    selection.clear();
+    for (std::uint32_t row = 0; row < count; ++row) {
+      selection.append_row(std::vector{static_cast<std::uint32_t>(segment.position) + row});
+    }
+  }
+
+  CpuBackend& backend;
+  std::uint32_t count;
+  PagedCache cache;
+  Tensor queries;
+  Tensor latents;
+  Tensor keys;
+  Tensor out;
+  Tensor index_queries;
+  Tensor index_keys;
+  Tensor weights;
+  std::vector<std::uint16_t> matrix;
+  std::vector<PageId> pages;
+  LatentUp up;
+  PagedSegment segment;
+  attention::sparse::Selection selection;
+};
+
+void line(const char *what, double time, double keys, double operations, double peak) {
+  std::printf("  %-34s %9.3f ms  %8.1f ns/key  %7.1f GFLOP/s  %4.0f%% of peak\n", what, time * 1e3,
+              time / keys * 1e9, operations / time / 1e9, 100.0 * operations / time / peak);
+}
+
+void measure(CpuBackend& backend, std::uint32_t depth, std::uint32_t rows, double peak) {
+  Rig rig(backend, depth, rows);
+  const double count = rows;
+  const double seen = count * depth + count * (count + 1) / 2;
+  const double kept = count * std::min<double>(kIndexer.top_k, depth);
+  const double score = 2.0 * kIndexer.heads * kIndexer.width;
+  const double attend = 2.0 * kSpec.heads * (2.0 * kSpec.latent + kSpec.rope);
+  const double lift =
+      2.0 * count * kSpec.heads * kSpec.latent * static_cast<double>(kSpec.nope + kSpec.value);
+  const int repeats = rows == 1 ? 7 : 2;
+  rig.select_own();
+  const double up = best_of(repeats, [&] { rig.sparse(); });
+  const double dense = best_of(repeats, [&] { rig.dense(); });
+  const double select = best_of(repeats, [&] { rig.select(); });
+  const double sparse = best_of(repeats, [&] { rig.sparse(); });
+  std::printf("%u rows at %u, %u threads\n", rows, depth, backend.threads());
+  line("absorb and lift", up, count, lift, peak);
+  line("dense attention without these", dense - up, seen, seen * attend, peak);
+  line("selection", select, seen, seen * score, peak);
+  line("selected attention without these", sparse - up, kept, kept * attend, peak);
+  std::printf("  in all: dense %.3f ms, selected %.3f ms: %.3f of dense\n", dense * 1e3,
+              (select + sparse) * 1e3, (select + sparse) / dense);
+}
+
+int run(int argc, char **argv) {
+  using kernel::cpu::Isa;
+  const Isa isa = kernel::cpu::isa_named(argc > 1 ? argv[1] : "").value_or(Isa::avx512);
+  threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+  const auto backend = need(CpuBackend::create({.threads = threads, .isa_cap = isa}));
+  double peak = 1e11;
+#if defined(__x86_64__)
+  if (kernel::cpu::best_isa(cpu_features()) == Isa::avx512) {
+    peak = peak_avx512() * threads;
+  }
+#endif
+  std::printf("%s, peak of avx512 %.1f GFLOP/s\n",
+              std::string(kernel::cpu::name(backend->isa())).c_str(), peak / 1e9);
+  measure(*backend, 32767, 1, peak);
+  measure(*backend, 8192, 64, peak);
+  return 0;
+}
+
+}  // namespace
+}  // namespace zllm::backend::cpu
+
+int main(int argc, char **argv) { return zllm::backend::cpu::run(argc, argv); }

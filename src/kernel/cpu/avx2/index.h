@@ -1,0 +1,9 @@
+#pragma once
+
+#include <zllm/kernel/cpu/index.h>
+
+namespace zllm::kernel::cpu::avx2 {
+
+const IndexKernels& index_kernels();
+
+}  // namespace zllm::kernel::cpu::avx2

@@ -1,0 +1,20 @@
+#include <zllm/kernel/cpu/avx512/latent.h>
+
+#include <zllm/kernel/cpu/avx512/simd-inl.h>
+#include <zllm/kernel/cpu/latent_append-inl.h>
+#include <zllm/kernel/cpu/latent_attention-inl.h>
+#include <zllm/kernel/cpu/transposed_product-inl.h>
+
+namespace zllm::kernel::cpu::avx512 {
+
+const LatentKernels& latent_kernels() {
+  static constexpr LatentKernels kernels = {
+      .append = cpu::latent_append<Simd>,
+      .multiply_transposed = cpu::multiply_transposed<Simd>,
+      .attention = cpu::latent_attention<Simd>,
+      .attention_merge = cpu::latent_merge<Simd>,
+  };
+  return kernels;
+}
+
+}  // namespace zllm::kernel::cpu::avx512
