@@ -1,5 +1,5 @@
 // The gated delta rule: a row in GB/s of states read and written, and a prompt in GFLOP/s.
-// recurrent_bench [scalar|avx2|avx512]
+// recurrent_bench [scalar|avx2|avx512 [beginning of a case's name]]
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -155,7 +155,11 @@ int run(int argc, char **argv) {
                         {"512 rows", 512, 1, false},
                         {"replay of 4 rows", 4, 24, true},
                         {"replay of 16 rows", 16, 24, true}};
+  const std::string only = argc > 2 ? argv[2] : "";
   for (const Case& shape : cases) {
+    if (!std::string(shape.name).starts_with(only)) {
+      continue;
+    }
     for (const std::size_t threads : {1U, 2U}) {
       measure(shape, isa, threads);
     }

@@ -8,14 +8,16 @@ namespace zllm::kernel::cpu {
 struct ColumnPass {
   std::size_t rows = 0;
   std::size_t key_width = 0;
-  std::size_t value_width = 0;  // the stride of the matrices and values
-  std::size_t columns = 0;      // at most kDeltaRuleVecs vectors
+  std::size_t from_stride = 0;
+  std::size_t to_stride = 0;
+  std::size_t mixed_stride = 0;  // of keys, queries and values
+  std::size_t columns = 0;       // at most kDeltaRuleVecs vectors
   const float *keys = nullptr;
   const float *queries = nullptr;
-  const float *decays = nullptr;
   const float *values = nullptr;
+  const float *decays = nullptr;  // [rows][key_width]
   const float *betas = nullptr;
-  const float *from = nullptr;  // null: zeros
+  const float *from = nullptr;
   float *to = nullptr;
   float *output = nullptr;
   std::size_t output_stride = 0;
@@ -25,9 +27,9 @@ struct ColumnPass {
 };
 
 // Sums over key channels in two chains, even and odd, for the latency of an addition.
-template <class S>
+template <class S, std::size_t kVecs>
 struct ColumnSums {
-  typename S::Vec chains[2][kDeltaRuleVecs];
+  typename S::Vec chains[2][kVecs];
 
   ColumnSums() {
     for (auto& chain : chains) {
@@ -55,66 +57,87 @@ void for_key_channels(std::size_t count, Step step) {
   }
 }
 
-template <class S>
-struct ColumnLanes {
-  std::size_t of[kDeltaRuleVecs];
+// Lanes of each vector that are columns of the matrix; kWhole: all of them.
+template <class S, std::size_t kVectors, bool kWhole>
+struct Columns {
+  static constexpr std::size_t kVecs = kVectors;
+  std::size_t count;
 
-  explicit ColumnLanes(std::size_t columns) {
-    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
-      const std::size_t first = vec * S::kLanes;
-      const std::size_t left = columns > first ? columns - first : 0;
-      of[vec] = left < S::kLanes ? left : S::kLanes;
+  std::size_t lanes(std::size_t vec) const {
+    if constexpr (kWhole) {
+      return S::kLanes;
     }
+    const std::size_t first = vec * S::kLanes;
+    const std::size_t left = count > first ? count - first : 0;
+    return left < S::kLanes ? left : S::kLanes;
   }
 };
 
-// The block becomes diag(decay of the first row) M; M^T key of it is returned.
-template <class S>
-ColumnSums<S> enter_first_row(const ColumnPass& pass, const ColumnLanes<S>& lanes) {
-  constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
-  ColumnSums<S> read;
+// M^T key of the first row after its decay; keep(i, vec, element) sees diag(decay) M.
+template <class S, class Block, class Keep>
+ColumnSums<S, Block::kVecs> enter_first_row(ColumnPass pass, Block columns, Keep keep) {
+  ColumnSums<S, Block::kVecs> read;
   for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
     const auto decay = S::set(pass.decays[i]);
     const auto key = S::set(pass.keys[i]);
-    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
-      auto element = S::zero();
-      if (pass.from != nullptr) {
-        element = load_some<S>(pass.from + i * pass.value_width + vec * S::kLanes, lanes.of[vec]);
-      }
-      element = S::multiply(decay, element);
+    for (std::size_t vec = 0; vec < Block::kVecs; ++vec) {
+      const auto element = S::multiply(
+          decay,
+          load_some<S>(pass.from + i * pass.from_stride + vec * S::kLanes, columns.lanes(vec)));
       read.add(chain, vec, key, element);
-      S::store(pass.block + i * kStride + vec * S::kLanes, element);
+      keep(i, vec, element);
     }
   });
   return read;
 }
 
 // What a row adds to the state: beta * (value - M^T key).
-template <class S>
-void find_update(const ColumnPass& pass, const ColumnLanes<S>& lanes, std::size_t row,
-                 const ColumnSums<S>& read, typename S::Vec (&update)[kDeltaRuleVecs]) {
-  for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+template <class S, class Block>
+void find_update(ColumnPass pass, Block columns, std::size_t row,
+                 const ColumnSums<S, Block::kVecs>& read, typename S::Vec (&update)[Block::kVecs]) {
+  for (std::size_t vec = 0; vec < Block::kVecs; ++vec) {
     const auto value =
-        load_some<S>(pass.values + row * pass.value_width + vec * S::kLanes, lanes.of[vec]);
+        load_some<S>(pass.values + row * pass.mixed_stride + vec * S::kLanes, columns.lanes(vec));
     update[vec] = S::multiply(S::set(pass.betas[row]), S::subtract(value, read.total(vec)));
     if (pass.updates != nullptr) {
       store_some<S>(pass.updates + row * pass.update_stride + vec * S::kLanes, update[vec],
-                    lanes.of[vec]);
+                    columns.lanes(vec));
     }
   }
 }
 
+template <class S, class Block>
+void write_output(ColumnPass pass, Block columns, std::size_t row,
+                  const ColumnSums<S, Block::kVecs>& output) {
+  for (std::size_t vec = 0; vec < Block::kVecs; ++vec) {
+    store_some<S>(pass.output + row * pass.output_stride + vec * S::kLanes, output.total(vec),
+                  columns.lanes(vec));
+  }
+}
+
+// What a row's pass over the block finds. Sums live in a function's own variables while it stores
+// elements, which to a compiler could be anywhere.
+template <class S>
+struct RowSums {
+  ColumnSums<S, kDeltaRuleVecs> output;  // M^T query
+  ColumnSums<S, kDeltaRuleVecs> next;    // M^T key of the next row after its decay
+};
+
 // The block takes a row's update and is read by its query, then decays and is read by the next
 // row's key: one pass over it for each row.
 template <class S>
-ColumnSums<S> pass_row(const ColumnPass& pass, std::size_t row,
-                       const typename S::Vec (&update)[kDeltaRuleVecs], ColumnSums<S>& output) {
+RowSums<S> pass_row(ColumnPass pass, std::size_t row,
+                    const typename S::Vec (&row_update)[kDeltaRuleVecs]) {
   constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
-  const float *const keys = pass.keys + row * pass.key_width;
-  const float *const queries = pass.queries + row * pass.key_width;
-  const float *const next_keys = keys + pass.key_width;
+  const float *const keys = pass.keys + row * pass.mixed_stride;
+  const float *const queries = pass.queries + row * pass.mixed_stride;
+  const float *const next_keys = keys + pass.mixed_stride;
   const float *const next_decays = pass.decays + (row + 1) * pass.key_width;
-  ColumnSums<S> next;
+  typename S::Vec update[kDeltaRuleVecs];
+  for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+    update[vec] = row_update[vec];
+  }
+  RowSums<S> sums;
   for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
     const auto key = S::set(keys[i]);
     const auto query = S::set(queries[i]);
@@ -123,21 +146,27 @@ ColumnSums<S> pass_row(const ColumnPass& pass, std::size_t row,
     for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
       float *const place = pass.block + i * kStride + vec * S::kLanes;
       auto element = S::fma(key, update[vec], S::load(place));
-      output.add(chain, vec, query, element);
+      sums.output.add(chain, vec, query, element);
       element = S::multiply(next_decay, element);
-      next.add(chain, vec, next_key, element);
+      sums.next.add(chain, vec, next_key, element);
       S::store(place, element);
     }
   });
-  return next;
+  return sums;
 }
 
-template <class S>
-void pass_last_row(const ColumnPass& pass, const ColumnLanes<S>& lanes,
-                   const typename S::Vec (&update)[kDeltaRuleVecs], ColumnSums<S>& output) {
+// The same of the last row, whose elements are the state.
+template <class S, class Block>
+ColumnSums<S, kDeltaRuleVecs> pass_last_row(ColumnPass pass, Block columns,
+                                            const typename S::Vec (&row_update)[kDeltaRuleVecs]) {
   constexpr std::size_t kStride = kDeltaRuleVecs * S::kLanes;
-  const float *const keys = pass.keys + (pass.rows - 1) * pass.key_width;
-  const float *const queries = pass.queries + (pass.rows - 1) * pass.key_width;
+  const float *const keys = pass.keys + (pass.rows - 1) * pass.mixed_stride;
+  const float *const queries = pass.queries + (pass.rows - 1) * pass.mixed_stride;
+  typename S::Vec update[kDeltaRuleVecs];
+  for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
+    update[vec] = row_update[vec];
+  }
+  ColumnSums<S, kDeltaRuleVecs> output;
   for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
     const auto key = S::set(keys[i]);
     const auto query = S::set(queries[i]);
@@ -145,30 +174,74 @@ void pass_last_row(const ColumnPass& pass, const ColumnLanes<S>& lanes,
       const auto element =
           S::fma(key, update[vec], S::load(pass.block + i * kStride + vec * S::kLanes));
       output.add(chain, vec, query, element);
-      store_some<S>(pass.to + i * pass.value_width + vec * S::kLanes, element, lanes.of[vec]);
+      store_some<S>(pass.to + i * pass.to_stride + vec * S::kLanes, element, columns.lanes(vec));
     }
   });
+  return output;
 }
 
 // Every element and sum goes through the same operations in the same order however rows were cut
 // into passes.
-template <class S>
-void pass_columns(const ColumnPass& pass) {
-  const ColumnLanes<S> lanes(pass.columns);
-  ColumnSums<S> read = enter_first_row<S>(pass, lanes);
+template <class S, class Block>
+void pass_rows(ColumnPass pass, Block columns) {
+  constexpr std::size_t kVecs = Block::kVecs;
+  ColumnSums<S, kVecs> read = enter_first_row<S>(
+      pass, columns, [&](std::size_t i, std::size_t vec, typename S::Vec element) {
+        S::store(pass.block + (i * kVecs + vec) * S::kLanes, element);
+      });
   for (std::size_t row = 0; row < pass.rows; ++row) {
-    typename S::Vec update[kDeltaRuleVecs];
-    find_update<S>(pass, lanes, row, read, update);
-    ColumnSums<S> output;
+    typename S::Vec update[kVecs];
+    find_update<S>(pass, columns, row, read, update);
     if (row + 1 < pass.rows) {
-      read = pass_row<S>(pass, row, update, output);
+      const RowSums<S> sums = pass_row<S>(pass, row, update);
+      write_output<S>(pass, columns, row, sums.output);
+      read = sums.next;
     } else {
-      pass_last_row<S>(pass, lanes, update, output);
+      write_output<S>(pass, columns, row, pass_last_row<S>(pass, columns, update));
     }
-    for (std::size_t vec = 0; vec < kDeltaRuleVecs; ++vec) {
-      store_some<S>(pass.output + row * pass.output_stride + vec * S::kLanes, output.total(vec),
-                    lanes.of[vec]);
+  }
+}
+
+// One row's pass is as fast as memory: it takes more columns at a time, so that it reads in order,
+// and reads the state twice instead of keeping a block.
+template <class S, class Block>
+void pass_only_row(ColumnPass pass, Block columns) {
+  const auto read =
+      enter_first_row<S>(pass, columns, [](std::size_t, std::size_t, typename S::Vec) {});
+  typename S::Vec update[Block::kVecs];
+  find_update<S>(pass, columns, 0, read, update);
+  ColumnSums<S, Block::kVecs> output;
+  for_key_channels<S>(pass.key_width, [&](std::size_t i, std::size_t chain) {
+    const auto decay = S::set(pass.decays[i]);
+    const auto key = S::set(pass.keys[i]);
+    const auto query = S::set(pass.queries[i]);
+    for (std::size_t vec = 0; vec < Block::kVecs; ++vec) {
+      const std::size_t column = vec * S::kLanes;
+      const auto before =
+          load_some<S>(pass.from + i * pass.from_stride + column, columns.lanes(vec));
+      const auto element = S::fma(key, update[vec], S::multiply(decay, before));
+      output.add(chain, vec, query, element);
+      store_some<S>(pass.to + i * pass.to_stride + column, element, columns.lanes(vec));
     }
+  });
+  write_output<S>(pass, columns, 0, output);
+}
+
+// Two sums and an update for each vector of one row's pass fill the registers.
+template <class S>
+constexpr std::size_t kRowVecs = S::kLanes == kWidestVec ? 8 : 4;
+
+template <class S>
+void pass_columns(const ColumnPass& pass, std::size_t count) {
+  constexpr std::size_t kVecs = kDeltaRuleVecs;
+  if (pass.rows == 1 && count == kRowVecs<S> * S::kLanes) {
+    pass_only_row<S>(pass, Columns<S, kRowVecs<S>, true>{count});
+  } else if (pass.rows == 1) {
+    pass_only_row<S>(pass, Columns<S, kRowVecs<S>, false>{count});
+  } else if (count == kVecs * S::kLanes) {
+    pass_rows<S>(pass, Columns<S, kVecs, true>{count});
+  } else {
+    pass_rows<S>(pass, Columns<S, kVecs, false>{count});
   }
 }
 
@@ -188,7 +261,7 @@ void write_journal(const DeltaRuleParams& params, std::size_t head, std::size_t 
     });
     if (head % shared == 0) {
       __builtin_memcpy(entry + places.keys + head / shared * shape.key_width,
-                       scratch + layout.keys + i * shape.key_width,
+                       scratch + layout.mixed + i * layout.channels + shape.key_width,
                        shape.key_width * sizeof(float));
     }
     __builtin_memcpy(entry + places.decays + head * decays,
@@ -204,29 +277,47 @@ void pass_head(const DeltaRuleParams& params, std::size_t head, std::size_t firs
   const DeltaRuleShape& shape = params.shape;
   const DeltaRuleJournal places = journal_of(shape);
   const std::size_t matrix = head * shape.key_width * shape.value_width;
-  constexpr std::size_t kColumns = kDeltaRuleVecs * S::kLanes;
-  for (std::size_t column = 0; column < shape.value_width; column += kColumns) {
+  static constexpr float kZeros[kRowVecs<S> * S::kLanes] = {};  // a row of columns
+  const std::size_t columns = (rows == 1 ? kRowVecs<S> : kDeltaRuleVecs) * S::kLanes;
+  for (std::size_t column = 0; column < shape.value_width; column += columns) {
     const std::size_t left = shape.value_width - column;
     const std::size_t value = head * shape.value_width + column;
     float *const updates = params.journal == nullptr
                                ? nullptr
                                : params.journal + first_row * places.width + places.updates + value;
-    pass_columns<S>({.rows = rows,
-                     .key_width = shape.key_width,
-                     .value_width = shape.value_width,
-                     .columns = left < kColumns ? left : kColumns,
-                     .keys = scratch + layout.keys,
-                     .queries = scratch + layout.queries,
-                     .decays = scratch + layout.decays,
-                     .values = scratch + layout.values + column,
-                     .betas = scratch + layout.betas,
-                     .from = source == nullptr ? nullptr : source + matrix + column,
-                     .to = params.to.matrices + matrix + column,
-                     .output = params.output + first_row * params.output_stride + value,
-                     .output_stride = params.output_stride,
-                     .updates = updates,
-                     .update_stride = places.width,
-                     .block = scratch + layout.block});
+    const ColumnPass pass = {.rows = rows,
+                             .key_width = shape.key_width,
+                             .from_stride = source == nullptr ? 0 : shape.value_width,
+                             .to_stride = shape.value_width,
+                             .mixed_stride = layout.channels,
+                             .keys = scratch + layout.mixed + shape.key_width,
+                             .queries = scratch + layout.mixed,
+                             .values = scratch + layout.mixed + 2 * shape.key_width + column,
+                             .decays = scratch + layout.decays,
+                             .betas = scratch + layout.betas,
+                             .from = source == nullptr ? kZeros : source + matrix + column,
+                             .to = params.to.matrices + matrix + column,
+                             .output = params.output + first_row * params.output_stride + value,
+                             .output_stride = params.output_stride,
+                             .updates = updates,
+                             .update_stride = places.width,
+                             .block = scratch + layout.block};
+    pass_columns<S>(pass, left < columns ? left : columns);
+  }
+}
+
+// Columns are passed some at a time, which no prefetcher follows; asked for in order, a head's
+// matrices come at the speed of memory. Inlined, or GCC drops the call as one without effect.
+template <class S>
+[[gnu::always_inline]] inline void prefetch_matrices(const DeltaRuleParams& params,
+                                                     std::size_t head) {
+  constexpr std::size_t kLine = 16;
+  const std::size_t elements = params.shape.key_width * params.shape.value_width;
+  for (std::size_t i = 0; i < elements; i += kLine) {
+    if (params.from.matrices != nullptr) {
+      __builtin_prefetch(params.from.matrices + head * elements + i, 0, 2);
+    }
+    __builtin_prefetch(params.to.matrices + head * elements + i, 1, 2);
   }
 }
 
@@ -234,23 +325,22 @@ template <class S>
 void delta_rule(const DeltaRuleParams& params, std::size_t head, float *scratch) {
   const DeltaRuleShape& shape = params.shape;
   const DeltaRuleLayout layout = delta_rule_layout(shape);
-  constexpr std::size_t kRowsAhead = 4;  // that are on their way from memory
   const ConvolutionInputs<S> inputs{
       .tail = params.from.matrices == nullptr ? nullptr : params.from.tail,
       .rows = params.mixed,
       .channels = channels_of(shape),
       .stride = params.mixed_stride,
       .before = shape.taps - 1};
-  prepare_taps<S>(params, head, layout, scratch);
+  prefetch_matrices<S>(params, head);
+  gather_taps<S>(params, head, layout, scratch);
+  const float rate = rate_of<S>(params, head);
   const float *source = params.from.matrices;
   for (std::size_t first = 0; first < params.rows; first += kDeltaRuleRows) {
     const std::size_t left = params.rows - first;
     const std::size_t rows = left < kDeltaRuleRows ? left : kDeltaRuleRows;
+    gather_inputs<S>(params, head, inputs, first, rows, layout, scratch);
     for (std::size_t i = 0; i < rows; ++i) {
-      if (first + i + kRowsAhead < params.rows) {
-        prefetch_row<S>(params, head, first + i + kRowsAhead);
-      }
-      prepare_row<S>(params, head, inputs, first + i, i, layout, scratch);
+      prepare_row<S>(params, head, first + i, i, rate, layout, scratch);
     }
     if (params.journal != nullptr) {
       write_journal<S>(params, head, first, rows, layout, scratch);

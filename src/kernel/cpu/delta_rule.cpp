@@ -19,14 +19,12 @@ DeltaRuleLayout delta_rule_layout(const DeltaRuleShape& shape) {
     return begin;
   };
   DeltaRuleLayout layout;
-  layout.keys = take(kDeltaRuleRows * shape.key_width);
-  layout.queries = take(kDeltaRuleRows * shape.key_width);
+  layout.channels = 2 * shape.key_width + shape.value_width;
+  layout.inputs = take((shape.taps - 1 + kDeltaRuleRows) * layout.channels);
+  layout.taps = take(shape.taps * layout.channels);
+  layout.mixed = take(kDeltaRuleRows * layout.channels);
   layout.decays = take(kDeltaRuleRows * shape.key_width);
-  layout.values = take(kDeltaRuleRows * shape.value_width);
   layout.betas = take(kDeltaRuleRows);
-  layout.query_taps = take(shape.taps * shape.key_width);
-  layout.key_taps = take(shape.taps * shape.key_width);
-  layout.value_taps = take(shape.taps * shape.value_width);
   layout.block = take(shape.key_width * kDeltaRuleVecs * kWidestVec);
   layout.end = end;
   return layout;

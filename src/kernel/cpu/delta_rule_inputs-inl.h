@@ -53,14 +53,64 @@ void write_tail(const DeltaRuleShape& shape, std::size_t head, const Convolution
   });
 }
 
-// [count, taps] to [taps, count].
+// Calls part(first channel, channels, place) for what this value head reads, place being that among
+// the head's channels.
+template <class S, class Part>
+void read_channels(const DeltaRuleShape& shape, std::size_t head, Part part) {
+  const std::size_t width = shape.key_width;
+  const std::size_t key_head = head / (shape.value_heads / shape.key_heads);
+  part(key_head * width, width, std::size_t{0});
+  part(keys_of(shape) + key_head * width, width, width);
+  part(2 * keys_of(shape) + head * shape.value_width, shape.value_width, 2 * width);
+}
+
+// The head's inputs of rows from `row` on, next to each other: in memory rows lie a large power of
+// two apart, which few lines of a cache can hold.
 template <class S>
-void transpose_taps(const float *from, std::size_t count, std::size_t taps, float *to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t tap = 0; tap < taps; ++tap) {
-      to[tap * count + i] = from[i * taps + tap];
-    }
+void gather_inputs(const DeltaRuleParams& params, std::size_t head,
+                   const ConvolutionInputs<S>& inputs, std::size_t row, std::size_t rows,
+                   const DeltaRuleLayout& layout, float *scratch) {
+  const DeltaRuleShape& shape = params.shape;
+  const std::size_t decays = shape.decay_per_channel ? shape.key_width : 1;
+  for (std::size_t i = 0; i < rows; ++i) {
+    __builtin_memcpy(scratch + layout.decays + i * shape.key_width,
+                     params.decay + (row + i) * params.decay_stride + head * decays,
+                     decays * sizeof(float));
   }
+  for (std::size_t i = 0; i < inputs.before + rows; ++i) {
+    const float *const from = inputs.at(row + i);
+    float *const to = scratch + layout.inputs + i * layout.channels;
+    if (from == nullptr) {
+      __builtin_memset(to, 0, layout.channels * sizeof(float));
+      continue;
+    }
+    read_channels<S>(shape, head, [&](std::size_t first, std::size_t count, std::size_t place) {
+      __builtin_memcpy(to + place, from + first, count * sizeof(float));
+    });
+  }
+}
+
+// The head's taps, [taps][channels].
+template <class S>
+void gather_taps(const DeltaRuleParams& params, std::size_t head, const DeltaRuleLayout& layout,
+                 float *scratch) {
+  const std::size_t taps = params.shape.taps;
+  const std::size_t width = params.shape.key_width;
+  read_channels<S>(params.shape, head,
+                   [&](std::size_t first, std::size_t count, std::size_t place) {
+                     const float *from = params.query_taps + first * taps;
+                     if (place == width) {
+                       from = params.key_taps + (first - keys_of(params.shape)) * taps;
+                     } else if (place != 0) {
+                       from = params.value_taps + (first - 2 * keys_of(params.shape)) * taps;
+                     }
+                     float *const to = scratch + layout.taps + place;
+                     for (std::size_t i = 0; i < count; ++i) {
+                       for (std::size_t tap = 0; tap < taps; ++tap) {
+                         to[tap * layout.channels + i] = from[i * taps + tap];
+                       }
+                     }
+                   });
 }
 
 template <class S>
@@ -69,30 +119,19 @@ typename S::Vec sigmoid(typename S::Vec x) {
   return S::divide(one, S::add(one, exponential<S>(S::subtract(S::zero(), x))));
 }
 
-// silu of `count` channels' convolutions at a row.
+// silu of the convolution of one row: inputs and taps [taps][channels].
 template <class S>
-void convolve(const ConvolutionInputs<S>& inputs, std::size_t row, std::size_t first,
-              std::size_t count, const float *taps, float *output) {
-  const auto run = [&](const auto& input_of) {
-    for (std::size_t i = 0; i < count; i += S::kLanes) {
-      const std::size_t lanes = count - i < S::kLanes ? count - i : S::kLanes;
-      auto sum = S::zero();
-      for (std::size_t tap = 0; tap <= inputs.before; ++tap) {
-        const float *const input = input_of(tap);
-        if (input != nullptr) {
-          sum = S::fma(S::load_first(taps + tap * count + i, lanes),
-                       S::load_first(input + first + i, lanes), sum);
-        }
-      }
-      const auto decay = exponential<S>(S::subtract(S::zero(), sum));
-      S::store_first(output + i, S::divide(sum, S::add(S::set(1.0F), decay)), lanes);
+void convolve(const float *inputs, const float *taps, std::size_t tap_count, std::size_t channels,
+              float *output) {
+  for (std::size_t i = 0; i < channels; i += S::kLanes) {
+    const std::size_t lanes = channels - i < S::kLanes ? channels - i : S::kLanes;
+    auto sum = S::zero();
+    for (std::size_t tap = 0; tap < tap_count; ++tap) {
+      sum = S::fma(S::load_first(taps + tap * channels + i, lanes),
+                   S::load_first(inputs + tap * channels + i, lanes), sum);
     }
-  };
-  if (row < inputs.before) {
-    run([&](std::size_t tap) { return inputs.at(row + tap); });
-  } else {
-    const float *const rows = inputs.at(row);
-    run([rows, stride = inputs.stride](std::size_t tap) { return rows + tap * stride; });
+    const auto decay = exponential<S>(S::subtract(S::zero(), sum));
+    S::store_first(output + i, S::divide(sum, S::add(S::set(1.0F), decay)), lanes);
   }
 }
 
@@ -123,13 +162,13 @@ typename S::Vec logarithm_above_one(typename S::Vec x) {
   return S::multiply(S::add(s, s), p);
 }
 
-// exp of the gate of `count` inputs.
+// exp of the gate of `count` inputs, in place.
 template <class S>
-void decay_factors(const DeltaRuleShape& shape, const float *inputs, const float *bias, float rate,
-                   std::size_t count, float *factors) {
+void decay_factors(const DeltaRuleShape& shape, const float *bias, float rate, std::size_t count,
+                   float *values) {
   for (std::size_t i = 0; i < count; i += S::kLanes) {
     const std::size_t lanes = count - i < S::kLanes ? count - i : S::kLanes;
-    const auto x = S::add(S::load_first(inputs + i, lanes), S::load_first(bias + i, lanes));
+    const auto x = S::add(S::load_first(values + i, lanes), S::load_first(bias + i, lanes));
     auto gate = S::zero();
     if (shape.gate == DecayGate::bounded) {
       gate = S::multiply(S::set(shape.lower_bound), sigmoid<S>(S::multiply(S::set(rate), x)));
@@ -138,7 +177,7 @@ void decay_factors(const DeltaRuleShape& shape, const float *inputs, const float
       const auto softplus = S::add(S::maximum(S::zero(), x), logarithm_above_one<S>(small));
       gate = S::multiply(S::set(-rate), softplus);
     }
-    S::store_first(factors + i, exponential<S>(gate), lanes);
+    S::store_first(values + i, exponential<S>(gate), lanes);
   }
 }
 
@@ -150,66 +189,21 @@ float rate_of(const DeltaRuleParams& params, std::size_t head) {
              : -value;
 }
 
-// The head's taps, in the order of the convolution.
+// Makes gathered row `place`, which is row `row` of the segment, ready for the recurrence.
 template <class S>
-void prepare_taps(const DeltaRuleParams& params, std::size_t head, const DeltaRuleLayout& layout,
-                  float *scratch) {
-  const DeltaRuleShape& shape = params.shape;
-  const std::size_t key_head = head / (shape.value_heads / shape.key_heads);
-  const std::size_t key_begin = key_head * shape.key_width * shape.taps;
-  transpose_taps<S>(params.query_taps + key_begin, shape.key_width, shape.taps,
-                    scratch + layout.query_taps);
-  transpose_taps<S>(params.key_taps + key_begin, shape.key_width, shape.taps,
-                    scratch + layout.key_taps);
-  transpose_taps<S>(params.value_taps + head * shape.value_width * shape.taps, shape.value_width,
-                    shape.taps, scratch + layout.value_taps);
-}
-
-// A head's part of a row is too short for the processor to see a pattern in.
-template <class S>
-void prefetch_floats(const float *values, std::size_t count) {
-  constexpr std::size_t kLine = 16;
-  for (std::size_t i = 0; i < count; i += kLine) {
-    __builtin_prefetch(values + i);
-  }
-}
-
-template <class S>
-void prefetch_row(const DeltaRuleParams& params, std::size_t head, std::size_t row) {
+void prepare_row(const DeltaRuleParams& params, std::size_t head, std::size_t row,
+                 std::size_t place, float rate, const DeltaRuleLayout& layout, float *scratch) {
   const DeltaRuleShape& shape = params.shape;
   const std::size_t width = shape.key_width;
-  const std::size_t key_head = head / (shape.value_heads / shape.key_heads);
-  const float *const mixed = params.mixed + row * params.mixed_stride;
-  prefetch_floats<S>(mixed + key_head * width, width);
-  prefetch_floats<S>(mixed + keys_of(shape) + key_head * width, width);
-  prefetch_floats<S>(mixed + 2 * keys_of(shape) + head * shape.value_width, shape.value_width);
-  if (shape.decay_per_channel) {
-    prefetch_floats<S>(params.decay + row * params.decay_stride + head * width, width);
-  }
-}
-
-// Row `row` of the segment becomes row `place` of the scratch memory.
-template <class S>
-void prepare_row(const DeltaRuleParams& params, std::size_t head,
-                 const ConvolutionInputs<S>& inputs, std::size_t row, std::size_t place,
-                 const DeltaRuleLayout& layout, float *scratch) {
-  const DeltaRuleShape& shape = params.shape;
-  const std::size_t width = shape.key_width;
-  const std::size_t key_head = head / (shape.value_heads / shape.key_heads);
-  float *const query = scratch + layout.queries + place * width;
-  float *const key = scratch + layout.keys + place * width;
-  convolve<S>(inputs, row, key_head * width, width, scratch + layout.query_taps, query);
-  convolve<S>(inputs, row, keys_of(shape) + key_head * width, width, scratch + layout.key_taps,
-              key);
-  convolve<S>(inputs, row, 2 * keys_of(shape) + head * shape.value_width, shape.value_width,
-              scratch + layout.value_taps, scratch + layout.values + place * shape.value_width);
+  float *const query = scratch + layout.mixed + place * layout.channels;
+  convolve<S>(scratch + layout.inputs + place * layout.channels, scratch + layout.taps, shape.taps,
+              layout.channels, query);
   normalise_length<S>(query, width, 1.0F / __builtin_sqrtf(static_cast<float>(width)));
-  normalise_length<S>(key, width, 1.0F);
+  normalise_length<S>(query + width, width, 1.0F);
 
   const std::size_t decays = shape.decay_per_channel ? width : 1;
   float *const factors = scratch + layout.decays + place * width;
-  decay_factors<S>(shape, params.decay + row * params.decay_stride + head * decays,
-                   params.decay_bias + head * decays, rate_of<S>(params, head), decays, factors);
+  decay_factors<S>(shape, params.decay_bias + head * decays, rate, decays, factors);
   for (std::size_t i = decays; i < width; ++i) {
     factors[i] = factors[0];
   }

@@ -20,8 +20,8 @@ void store_some(float *to, typename S::Vec v, std::size_t lanes) {
   }
 }
 
-// What the head needs of the journal's rows, next to each other: in the journal they lie a large
-// power of two apart, which few lines of a cache can hold.
+// What the head needs of the journal's rows, next to each other: [key | update] of a row where the
+// recurrence keeps [query | key | value].
 template <class S>
 void gather_journal(const DeltaRuleReplay& params, std::size_t head, const DeltaRuleLayout& layout,
                     float *scratch) {
@@ -32,11 +32,10 @@ void gather_journal(const DeltaRuleReplay& params, std::size_t head, const Delta
   const std::size_t decays = shape.decay_per_channel ? width : 1;
   for (std::size_t row = 0; row < params.rows; ++row) {
     const float *const entry = params.journal + row * places.width;
+    float *const key = scratch + layout.mixed + row * layout.channels;
     float *const factors = scratch + layout.decays + row * width;
-    __builtin_memcpy(scratch + layout.keys + row * width, entry + places.keys + key_head * width,
-                     width * sizeof(float));
-    __builtin_memcpy(scratch + layout.values + row * shape.value_width,
-                     entry + places.updates + head * shape.value_width,
+    __builtin_memcpy(key, entry + places.keys + key_head * width, width * sizeof(float));
+    __builtin_memcpy(key + width, entry + places.updates + head * shape.value_width,
                      shape.value_width * sizeof(float));
     __builtin_memcpy(factors, entry + places.decays + head * decays, decays * sizeof(float));
     for (std::size_t i = decays; i < width; ++i) {
@@ -57,15 +56,15 @@ void replay_elements(const DeltaRuleReplay& params, const DeltaRuleLayout& layou
     elements[vec] =
         from == nullptr ? S::zero() : load_some<S>(from + vec * S::kLanes, lanes_of(vec));
   }
-  const float *const keys = scratch + layout.keys + i;
+  const float *const keys = scratch + layout.mixed + i;
   const float *const decays = scratch + layout.decays + i;
-  const float *const updates = scratch + layout.values + column;
+  const float *const updates = scratch + layout.mixed + shape.key_width + column;
   for (std::size_t row = 0; row < params.rows; ++row) {
-    const auto key = S::set(keys[row * shape.key_width]);
+    const auto key = S::set(keys[row * layout.channels]);
     const auto decay = S::set(decays[row * shape.key_width]);
     for (std::size_t vec = 0; vec < kVecs; ++vec) {
       const auto update =
-          load_some<S>(updates + row * shape.value_width + vec * S::kLanes, lanes_of(vec));
+          load_some<S>(updates + row * layout.channels + vec * S::kLanes, lanes_of(vec));
       elements[vec] = S::fma(key, update, S::multiply(decay, elements[vec]));
     }
   }

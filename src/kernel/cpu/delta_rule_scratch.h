@@ -9,17 +9,16 @@ namespace zllm::kernel::cpu {
 constexpr std::size_t kDeltaRuleVecs = 2;
 constexpr std::size_t kWidestVec = 16;
 
-// Places in the scratch memory, in floats, each on a cache line border.
+// Places in the scratch memory, in floats, each on a cache line border. A head's channels are its
+// query, key and value.
 struct DeltaRuleLayout {
-  std::size_t keys = 0;  // [kDeltaRuleRows][key_width]
-  std::size_t queries = 0;
-  std::size_t decays = 0;
-  std::size_t values = 0;      // [kDeltaRuleRows][value_width]
-  std::size_t betas = 0;       // [kDeltaRuleRows]
-  std::size_t query_taps = 0;  // [taps][key_width]
-  std::size_t key_taps = 0;
-  std::size_t value_taps = 0;  // [taps][value_width]
-  std::size_t block = 0;       // [key_width][kDeltaRuleVecs vectors]
+  std::size_t channels = 0;  // 2 * key_width + value_width
+  std::size_t inputs = 0;    // [taps - 1 + kDeltaRuleRows][channels]
+  std::size_t taps = 0;      // [taps][channels]
+  std::size_t mixed = 0;     // [kDeltaRuleRows][channels], after the convolution
+  std::size_t decays = 0;    // [kDeltaRuleRows][key_width]
+  std::size_t betas = 0;     // [kDeltaRuleRows]
+  std::size_t block = 0;     // [key_width][kDeltaRuleVecs vectors]
   std::size_t end = 0;
 };
 
