@@ -141,21 +141,18 @@ void see_group(const LatentBlock<S>& block, std::size_t first) {
 
 template <class S>
 void run_latent_group(const LatentBlock<S>& block, std::size_t first, std::size_t end) {
-  constexpr std::size_t kLine = 64;
   const std::size_t stride = latent_stride(block.pairs.width);
-  const std::size_t row_bytes = stride * (block.params.type == KvType::f16 ? 2 : 4);
+  const std::size_t element_bytes = block.params.type == KvType::f16 ? 2 : 4;
   const std::size_t count = end - first < kPageTokens ? end - first : kPageTokens;
   see_group(block, first);
   const LatentGroup group = load_group(block, first, count, stride);
-  // The next group lies anywhere: it is fetched at the pace at which this one is used.
   score_group(block.pairs, group, [&](std::size_t tile) {
-    const std::size_t next = first + kPageTokens + tile;
-    for (std::size_t key = next; key < next + kKeyTile<S> && key < end; ++key) {
-      const std::byte *const from = latent_key(block, key, row_bytes);
-      for (std::size_t byte = 0; byte < row_bytes; byte += kLine) {
-        __builtin_prefetch(from + byte, 0, 2);
-      }
+    NextKeys<S> next = {.rows = {}, .count = 0, .element_bytes = element_bytes};
+    const std::size_t from = first + kPageTokens + tile;
+    for (; next.count < kKeyTile<S> && from + next.count < end; ++next.count) {
+      next.rows[next.count] = latent_key(block, from + next.count, stride * element_bytes);
     }
+    return next;
   });
   weigh_group(block.pairs, count, block.params.scale);
   if (block.fewest_keys >= first + count) {
