@@ -78,7 +78,7 @@ inline std::vector<PageId> scattered_pages(std::uint32_t sequence, std::size_t p
   }
   return pages;
 }
-constexpr std::uint32_t kTestPages = 256;
+constexpr std::uint32_t kTestPages = 640;
 
 inline bool same_bits(std::span<const float> a, std::span<const float> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;

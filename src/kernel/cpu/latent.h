@@ -11,10 +11,15 @@
 // the same rows of a page, which serve as keys in their whole width and as values in the latent's.
 //
 // Keys are taken in groups of kPageTokens and cut at multiples of kSplitKeys, both counted by the
-// position or, with a selection, by the index in it. Each split has its own online softmax; splits
-// are merged in order. So a row's bits depend neither on other rows nor on how the work was cut
-// into tasks, and a selection of every position gives the bits of no selection.
+// position or, with a selection, by the index in it. Each split has its own online softmax; the
+// splits of a span of kSpanSplits are merged in order, then the spans are. So a row's bits depend
+// neither on other rows nor on how the work was cut into tasks, and a selection of every position
+// gives the bits of no selection.
 namespace zllm::kernel::cpu {
+
+// A task of whole spans leaves a state for each of them instead of each split, so that the states
+// of a long sequence stay small beside its keys.
+constexpr std::size_t kSpanSplits = 8;
 
 // Stores rows [latent | shared key] of one sequence at consecutive positions.
 struct LatentAppendParams {
@@ -84,8 +89,9 @@ struct LatentPlan {
   std::size_t blocks = 0;
   std::size_t block_heads = 0;
   std::size_t head_blocks = 0;
-  std::size_t splits = 0;       // of the row with the most keys
-  std::size_t task_splits = 0;  // splits of one task, 0: all, merged at once
+  std::size_t splits = 0;        // of the row with the most keys
+  std::size_t task_splits = 0;   // splits of one task, 0: all, merged at once
+  std::size_t state_splits = 1;  // splits of one partial state, 1 or kSpanSplits
   std::size_t split_groups = 1;
   std::size_t partial_floats = 0;  // memory that all tasks share
   std::size_t scratch_floats = 0;  // memory that each thread needs alone
@@ -93,6 +99,8 @@ struct LatentPlan {
   bool split() const { return task_splits != 0; }
   std::size_t task_count() const { return blocks * head_blocks * split_groups; }
   std::size_t merge_count() const { return split() ? rows * heads : 0; }
+  // Partial states of one row and head.
+  std::size_t states() const { return (splits + state_splits - 1) / state_splits; }
 };
 
 std::size_t visible_keys(const LatentParams& params, std::size_t row);

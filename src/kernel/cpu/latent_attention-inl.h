@@ -8,6 +8,19 @@ namespace zllm::kernel::cpu {
 // Room before the values of a partial state, which then lie on a cache line border.
 constexpr std::size_t kStateFloats = 16;
 
+// Merged states of a task's pairs.
+template <class S>
+struct LatentStates {
+  float *contexts;  // [pairs][value_width]
+  float *largest;   // [pairs]
+  float *sums;      // [pairs]
+  std::size_t value_width;
+
+  RowState of(std::size_t pair) const {
+    return {.values = contexts + pair * value_width, .largest = largest + pair, .sum = sums + pair};
+  }
+};
+
 // A task's pairs in the order row, head, and its memory. latent_plan.cpp counts these arrays.
 template <class S>
 struct LatentBlock {
@@ -16,9 +29,8 @@ struct LatentBlock {
   std::size_t count;  // of pairs
   LatentPairs<S> pairs;
   float *visible;  // that of pairs
-  float *total_contexts;
-  float *total_largest;
-  float *total_sums;
+  LatentStates<S> span;
+  LatentStates<S> total;
   float *keys;  // [kPageTokens][stride of a page]
   std::size_t fewest_keys;
   std::size_t most_keys;
@@ -37,6 +49,12 @@ LatentBlock<S> make_latent_block(const LatentParams& params, const LatentTask& t
   const std::size_t line = (count + 15) / 16 * 16;
   const std::size_t width = params.latent + params.rope;
   const std::size_t value_width = latent_stride(params.latent);
+  const auto take_states = [&] {
+    return LatentStates<S>{.contexts = take(count * value_width),
+                           .largest = take(line),
+                           .sums = take(line),
+                           .value_width = value_width};
+  };
   LatentBlock<S> block = {.params = params,
                           .task = task,
                           .count = count,
@@ -51,9 +69,8 @@ LatentBlock<S> make_latent_block(const LatentParams& params, const LatentTask& t
                                     .contexts = take(count * value_width),
                                     .visible_keys = nullptr},
                           .visible = take(line),
-                          .total_contexts = take(count * value_width),
-                          .total_largest = take(line),
-                          .total_sums = take(line),
+                          .span = take_states(),
+                          .total = take_states(),
                           .keys = take(kPageTokens * latent_stride(width)),
                           .fewest_keys = visible_keys(params, task.first_row),
                           .most_keys = visible_keys(params, task.first_row + task.row_count - 1)};
@@ -128,34 +145,33 @@ LatentGroup load_group(const LatentBlock<S>& block, std::size_t first, std::size
 // Notes how many keys of the group each pair sees.
 template <class S>
 void see_group(const LatentBlock<S>& block, std::size_t first) {
-  for (std::size_t pair = 0; pair < block.count; ++pair) {
-    const std::size_t end =
-        visible_keys(block.params, block.task.first_row + pair / block.task.head_count);
+  float *visible = block.visible;
+  for (std::size_t row = 0; row < block.task.row_count; ++row) {
+    const std::size_t end = visible_keys(block.params, block.task.first_row + row);
     const std::size_t keys = end > first ? end - first : 0;
-    block.visible[pair] = static_cast<float>(keys < kPageTokens ? keys : kPageTokens);
+    for (std::size_t head = 0; head < block.task.head_count; ++head) {
+      *visible++ = static_cast<float>(keys < kPageTokens ? keys : kPageTokens);
+    }
   }
-  for (std::size_t pair = block.count; pair < block.pairs.padded; ++pair) {
-    block.visible[pair] = 0.0F;
+  while (visible < block.visible + block.pairs.padded) {
+    *visible++ = 0.0F;
   }
 }
 
 template <class S>
 void run_latent_group(const LatentBlock<S>& block, std::size_t first, std::size_t end) {
-  constexpr std::size_t kLine = 64;
   const std::size_t stride = latent_stride(block.pairs.width);
-  const std::size_t row_bytes = stride * (block.params.type == KvType::f16 ? 2 : 4);
+  const std::size_t element_bytes = block.params.type == KvType::f16 ? 2 : 4;
   const std::size_t count = end - first < kPageTokens ? end - first : kPageTokens;
   see_group(block, first);
   const LatentGroup group = load_group(block, first, count, stride);
-  // The next group lies anywhere: it is fetched at the pace at which this one is used.
   score_group(block.pairs, group, [&](std::size_t tile) {
-    const std::size_t next = first + kPageTokens + tile;
-    for (std::size_t key = next; key < next + kKeyTile<S> && key < end; ++key) {
-      const std::byte *const from = latent_key(block, key, row_bytes);
-      for (std::size_t byte = 0; byte < row_bytes; byte += kLine) {
-        __builtin_prefetch(from + byte, 0, 2);
-      }
+    NextKeys<S> next = {.rows = {}, .count = 0, .element_bytes = element_bytes};
+    const std::size_t from = first + kPageTokens + tile;
+    for (; next.count < kKeyTile<S> && from + next.count < end; ++next.count) {
+      next.rows[next.count] = latent_key(block, from + next.count, stride * element_bytes);
     }
+    return next;
   });
   weigh_group(block.pairs, count, block.params.scale);
   if (block.fewest_keys >= first + count) {
@@ -196,47 +212,69 @@ void write_context(const LatentParams& params, std::size_t row, std::size_t head
   }
 }
 
+// to += from, where both have states of the task's pairs.
 template <class S>
-void latent_whole(const LatentBlock<S>& block) {
-  const std::size_t value_width = block.pairs.value_width;
-  const auto total = [&](std::size_t pair) {
-    return RowState{.values = block.total_contexts + pair * value_width,
-                    .largest = block.total_largest + pair,
-                    .sum = block.total_sums + pair};
-  };
+void merge_states(const LatentBlock<S>& block, const LatentStates<S>& to,
+                  const LatentStates<S>& from) {
   for (std::size_t pair = 0; pair < block.count; ++pair) {
-    block.total_sums[pair] = 0.0F;
+    const RowState more = from.of(pair);
+    merge_row<S>(to.of(pair), more.values, *more.largest, *more.sum, from.value_width);
   }
-  for (std::size_t split = 0; split * kSplitKeys < block.most_keys; ++split) {
+}
+
+// Runs splits [first, last) of one span and leaves their merged state in block.span.
+template <class S>
+void run_latent_span(const LatentBlock<S>& block, std::size_t first, std::size_t last) {
+  for (std::size_t pair = 0; pair < block.count; ++pair) {
+    block.span.sums[pair] = 0.0F;
+  }
+  for (std::size_t split = first; split < last; ++split) {
     run_latent_split(block, split);
-    for (std::size_t pair = 0; pair < block.count; ++pair) {
-      merge_row<S>(total(pair), block.pairs.contexts + pair * value_width,
-                   block.pairs.largest[pair], block.pairs.sums[pair], value_width);
-    }
-  }
-  for (std::size_t pair = 0; pair < block.count; ++pair) {
-    write_context<S>(block.params, block.task.first_row + pair / block.task.head_count,
-                     block.task.first_head + pair % block.task.head_count, total(pair));
+    merge_states(block, block.span,
+                 {.contexts = block.pairs.contexts,
+                  .largest = block.pairs.largest,
+                  .sums = block.pairs.sums,
+                  .value_width = block.pairs.value_width});
   }
 }
 
 template <class S>
+void latent_whole(const LatentBlock<S>& block) {
+  for (std::size_t pair = 0; pair < block.count; ++pair) {
+    block.total.sums[pair] = 0.0F;
+  }
+  const std::size_t splits = (block.most_keys + kSplitKeys - 1) / kSplitKeys;
+  for (std::size_t first = 0; first < splits; first += kSpanSplits) {
+    const std::size_t last = first + kSpanSplits;
+    run_latent_span(block, first, last < splits ? last : splits);
+    merge_states(block, block.total, block.span);
+  }
+  for (std::size_t pair = 0; pair < block.count; ++pair) {
+    write_context<S>(block.params, block.task.first_row + pair / block.task.head_count,
+                     block.task.first_head + pair % block.task.head_count, block.total.of(pair));
+  }
+}
+
+// A state of a split or span lies as [largest, sum, ..., context from kStateFloats on].
+template <class S>
 void latent_partial(const LatentBlock<S>& block, const LatentPlan& plan, float *partials) {
   const LatentTask& task = block.task;
   const std::size_t value_width = block.pairs.value_width;
-  const std::size_t floats = value_width + kStateFloats;
-  for (std::size_t split = task.first_split; split < task.first_split + task.split_count; ++split) {
-    run_latent_split(block, split);
+  const std::size_t end = task.first_split + task.split_count;
+  for (std::size_t first = task.first_split; first < end; first += plan.state_splits) {
+    const std::size_t last = first + plan.state_splits;
+    run_latent_span(block, first, last < end ? last : end);
     for (std::size_t pair = 0; pair < block.count; ++pair) {
       const std::size_t row = task.first_row + pair / task.head_count;
       const std::size_t head = task.first_head + pair % task.head_count;
-      float *const to =
-          partials + ((row * block.params.heads + head) * plan.splits + split) * floats;
-      to[0] = block.pairs.largest[pair];
-      to[1] = block.pairs.sums[pair];
-      const float *const from = block.pairs.contexts + pair * value_width;
-      for (std::size_t d = 0; d < value_width; d += S::kLanes) {
-        S::store(to + kStateFloats + d, S::load(from + d));
+      const std::size_t state =
+          (row * block.params.heads + head) * plan.states() + first / plan.state_splits;
+      float *const to = partials + state * (value_width + kStateFloats);
+      const RowState from = block.span.of(pair);
+      to[0] = *from.largest;
+      to[1] = *from.sum;
+      for (std::size_t d = 0; *from.sum != 0.0F && d < value_width; d += S::kLanes) {
+        S::store(to + kStateFloats + d, S::load(from.values + d));
       }
     }
   }
@@ -254,19 +292,28 @@ void latent_attention(const LatentParams& params, const LatentPlan& plan, const 
   }
 }
 
-// Merges into the first split's state.
+// Merges the states of each span into its first, then those into the first of all.
 template <class S>
 void latent_merge(const LatentParams& params, const LatentPlan& plan, std::size_t index,
                   float *partials) {
   const std::size_t value_width = latent_stride(params.latent);
   const std::size_t floats = value_width + kStateFloats;
-  float *const first = partials + index * plan.splits * floats;
-  const RowState total = {.values = first + kStateFloats, .largest = first, .sum = first + 1};
-  for (std::size_t split = 1; split < plan.splits; ++split) {
-    const float *const more = first + split * floats;
-    merge_row<S>(total, more + kStateFloats, more[0], more[1], value_width);
+  const std::size_t span_states = kSpanSplits / plan.state_splits;
+  float *const all = partials + index * plan.states() * floats;
+  const auto state = [&](std::size_t i) {
+    float *const at = all + i * floats;
+    return RowState{.values = at + kStateFloats, .largest = at, .sum = at + 1};
+  };
+  for (std::size_t first = 0; first < plan.states(); first += span_states) {
+    for (std::size_t i = first + 1; i < first + span_states && i < plan.states(); ++i) {
+      merge_row<S>(state(first), state(i).values, *state(i).largest, *state(i).sum, value_width);
+    }
+    if (first != 0) {
+      const RowState span = state(first);
+      merge_row<S>(state(0), span.values, *span.largest, *span.sum, value_width);
+    }
   }
-  write_context<S>(params, index / params.heads, index % params.heads, total);
+  write_context<S>(params, index / params.heads, index % params.heads, state(0));
 }
 
 }  // namespace zllm::kernel::cpu

@@ -21,7 +21,7 @@ std::size_t line_floats(std::size_t count) { return divide_up(count, 16) * 16; }
 std::size_t block_floats(const LatentParams& params, std::size_t pairs) {
   const std::size_t padded = line_floats(pairs);
   const std::size_t width = params.latent + params.rope;
-  return padded * width + 2 * pairs * latent_stride(params.latent) + 6 * padded +
+  return padded * width + 3 * pairs * latent_stride(params.latent) + 8 * padded +
          kPageTokens * padded + kPageTokens * latent_stride(width);
 }
 
@@ -56,9 +56,13 @@ LatentPlan plan_latent(const LatentParams& params, std::size_t threads) {
   if (tasks < wanted && plan.splits > 1) {
     plan.split_groups = std::min(plan.splits, divide_up(wanted, tasks));
     plan.task_splits = divide_up(plan.splits, plan.split_groups);
+    if (plan.task_splits >= kSpanSplits) {
+      plan.task_splits = plan.task_splits / kSpanSplits * kSpanSplits;
+      plan.state_splits = kSpanSplits;
+    }
     plan.split_groups = divide_up(plan.splits, plan.task_splits);
     plan.partial_floats =
-        plan.rows * plan.heads * plan.splits * (latent_stride(params.latent) + 16);
+        plan.rows * plan.heads * plan.states() * (latent_stride(params.latent) + 16);
   }
   plan.scratch_floats = block_floats(params, plan.block_rows * plan.block_heads);
   return plan;

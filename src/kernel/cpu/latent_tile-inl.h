@@ -34,10 +34,23 @@ struct LatentPairs {
 template <class S>
 constexpr std::size_t kKeyTile = S::kLanes == 16 ? 8 : 4;
 
+// Rows of keys that will be needed next and lie anywhere: no hardware prefetcher follows, so they
+// are fetched line by line at the pace at which the present ones are used.
+template <class S>
+struct NextKeys {
+  const std::byte *rows[kKeyTile<S>];
+  std::size_t count;
+  std::size_t element_bytes;
+};
+
+constexpr std::size_t kLineBytes = 64;
+
 // Scores of a tile of keys with V vectors of pairs, sums in ascending order of the lanes of a key.
+// Fetches the next rows [first_next, last_next) meanwhile.
 template <class S, std::size_t V>
 void latent_scores(const float *queries, const float *keys, std::size_t stride, std::size_t width,
-                   float *scores, std::size_t padded) {
+                   float *scores, std::size_t padded, const NextKeys<S>& next,
+                   std::size_t first_next, std::size_t last_next) {
   using Vec = typename S::Vec;
   constexpr std::size_t K = kKeyTile<S>;
   Vec sums[K][V];
@@ -48,7 +61,7 @@ void latent_scores(const float *queries, const float *keys, std::size_t stride, 
       sums[k][v] = S::zero();
     }
   }
-  for (std::size_t d = 0; d < width; ++d, queries += V * S::kLanes) {
+  const auto step = [&](std::size_t d) __attribute__((always_inline)) {
     Vec query[V];
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < V; ++v) {
@@ -62,6 +75,16 @@ void latent_scores(const float *queries, const float *keys, std::size_t stride, 
         sums[k][v] = S::fma(key, query[v], sums[k][v]);
       }
     }
+    queries += V * S::kLanes;
+  };
+  const std::size_t line = kLineBytes / next.element_bytes;
+  for (std::size_t d = 0; d < width;) {
+    for (std::size_t row = first_next; row < last_next; ++row) {
+      __builtin_prefetch(next.rows[row] + d * next.element_bytes, 0, 2);
+    }
+    for (const std::size_t end = d + line < width ? d + line : width; d < end; ++d) {
+      step(d);
+    }
   }
 #pragma GCC unroll 8
   for (std::size_t k = 0; k < K; ++k) {
@@ -72,24 +95,29 @@ void latent_scores(const float *queries, const float *keys, std::size_t stride, 
   }
 }
 
-// before_tile(key) runs before the tile of keys from `key` on.
-template <class S, class Before>
-void score_group(const LatentPairs<S>& pairs, const LatentGroup& group, Before before_tile) {
+// next_keys(key) are the rows to fetch during the tile of keys from `key` on.
+template <class S, class Next>
+void score_group(const LatentPairs<S>& pairs, const LatentGroup& group, Next next_keys) {
   constexpr std::size_t kSlab = 2 * S::kLanes;
+  const std::size_t slabs = (pairs.padded + kSlab - 1) / kSlab;
   for (std::size_t key = 0; key < group.count; key += kKeyTile<S>) {
-    before_tile(key);
-    const float *const keys = group.keys + key * group.stride;
-    float *const scores = pairs.scores + key * pairs.padded;
-    std::size_t pair = 0;
-    for (; pair + kSlab <= pairs.padded; pair += kSlab) {
-      latent_scores<S, 2>(pairs.queries + pair * pairs.width, keys, group.stride, pairs.width,
-                          scores + pair, pairs.padded);
-    }
-    if (pair < pairs.padded) {
-      latent_scores<S, 1>(pairs.queries + pair * pairs.width, keys, group.stride, pairs.width,
-                          scores + pair, pairs.padded);
+    const NextKeys<S> next = next_keys(key);
+    for (std::size_t slab = 0; slab < slabs; ++slab) {
+      const std::size_t pair = slab * kSlab;
+      const auto score = pair + kSlab <= pairs.padded ? latent_scores<S, 2> : latent_scores<S, 1>;
+      score(pairs.queries + pair * pairs.width, group.keys + key * group.stride, group.stride,
+            pairs.width, pairs.scores + key * pairs.padded + pair, pairs.padded, next,
+            next.count * slab / slabs, next.count * (slab + 1) / slabs);
     }
   }
+}
+
+// 2^x, but 0 below 2^-100: beside the largest weight, 1, that changes no sum, and subnormal numbers
+// slow every operation down that meets them.
+template <class S>
+typename S::Vec weight_of(typename S::Vec x) {
+  const typename S::Vec least = S::set(-100.0F);
+  return S::select_less(x, least, S::zero(), power_of_two<S>(S::maximum(least, x)));
 }
 
 // Turns scores into weights relative to the new largest score. A pair that sees nothing of the
@@ -113,12 +141,12 @@ void weigh_group(const LatentPairs<S>& pairs, std::size_t keys, float scale) {
     S::store(pairs.largest + pair, largest);
     // Finite also while nothing has been seen, so that no difference of infinities arises.
     const Vec reference = S::maximum(S::set(-__FLT_MAX__), largest);
-    const Vec shrink = power_of_two<S>(S::subtract(before, reference));
+    const Vec shrink = weight_of<S>(S::subtract(before, reference));
     S::store(pairs.shrink + pair, shrink);
     Vec sum = S::multiply(S::load(pairs.sums + pair), shrink);
     for (std::size_t key = 0; key < keys; ++key) {
       float *const weight = scores + key * pairs.padded;
-      const Vec power = power_of_two<S>(S::subtract(S::load(weight), reference));
+      const Vec power = weight_of<S>(S::subtract(S::load(weight), reference));
       S::store(weight, power);
       sum = S::add(sum, power);
     }
