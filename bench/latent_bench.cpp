@@ -1,5 +1,6 @@
 // Latent attention and sparse selection of a large model's ratios: one decode row at depth, dense
-// and over selected keys, and rows of a prompt. latent_bench [scalar|avx2|avx512 [threads]]
+// and over selected keys, and rows of a prompt.
+// latent_bench [scalar|avx2|avx512 [threads [encoding of the lifting matrices]]]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +27,7 @@ constexpr PlaneId kLatents{0};
 constexpr PlaneId kIndexKeys{1};
 
 unsigned threads = 1;
+encoding::Encoding format = encoding::Encoding::f16;
 
 // One thread is timed by its processor time, which other programs disturb less.
 double seconds() {
@@ -104,10 +106,10 @@ __attribute__((target("avx512f"), noinline)) float multiply_registers(int rounds
 }
 
 double peak_avx512() {
-  constexpr int kRounds = 1000000;
+  volatile int rounds = 1000000;  // not known when compiled, so every call counts
   volatile float kept = 0;
-  const double time = best_of(7, [&] { kept = multiply_registers(kRounds); });
-  return 16.0 * 32.0 * kRounds / time;
+  const double time = best_of(7, [&] { kept = multiply_registers(rounds); });
+  return 16.0 * 32.0 * rounds / time;
 }
 #endif
 
@@ -136,15 +138,16 @@ struct Rig {
       }
       need(cpu.import_page(cache, PageId{page}, std::as_bytes(std::span(halves))));
     }
-    matrix.resize(std::size_t{kSpec.heads} * (kSpec.nope + kSpec.value) * kSpec.latent);
-    for (std::size_t i = 0; i < matrix.size(); ++i) {
-      matrix[i] = noise_half(i);
+    const std::uint64_t matrix_rows = std::uint64_t{kSpec.heads} * (kSpec.nope + kSpec.value);
+    matrix.resize(matrix_rows * *encoding::row_bytes(format, kSpec.latent));
+    for (std::size_t i = 0; i + 1 < matrix.size(); i += 2) {
+      // Moderate numbers as halves and as the scales of blocks.
+      const std::uint16_t half = noise_half(i);
+      std::memcpy(matrix.data() + i, &half, sizeof(half));
     }
     LatentUpViews views;
-    views.fused = {.encoding = encoding::Encoding::f16,
-                   .rows = std::uint64_t{kSpec.heads} * (kSpec.nope + kSpec.value),
-                   .columns = kSpec.latent,
-                   .bytes = std::as_bytes(std::span(matrix))};
+    views.fused = {
+        .encoding = format, .rows = matrix_rows, .columns = kSpec.latent, .bytes = matrix};
     up = need(cpu.load_latent_up(views, kSpec));
     segment = {.rows = rows, .position = depth, .pages = pages};
   }
@@ -181,7 +184,7 @@ struct Rig {
   Tensor index_queries;
   Tensor index_keys;
   Tensor weights;
-  std::vector<std::uint16_t> matrix;
+  std::vector<std::byte> matrix;
   std::vector<PageId> pages;
   LatentUp up;
   PagedSegment segment;
@@ -221,6 +224,7 @@ int run(int argc, char **argv) {
   using kernel::cpu::Isa;
   const Isa isa = kernel::cpu::isa_named(argc > 1 ? argv[1] : "").value_or(Isa::avx512);
   threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+  format = encoding::encoding_named(argc > 3 ? argv[3] : "").value_or(encoding::Encoding::f16);
   const auto backend = need(CpuBackend::create({.threads = threads, .isa_cap = isa}));
   double peak = 1e11;
 #if defined(__x86_64__)
