@@ -3,10 +3,10 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include <zllm/base/text.h>
 #include <zllm/weight/assembly/dense_decoder_spec.h>
+#include <zllm/weight/assembly/gguf_family.h>
 #include <zllm/weight/assembly/metadata_reader.h>
 #include <zllm/weight/assembly/rope_metadata.h>
 #include <zllm/weight/assembly/vocabulary_metadata.h>
@@ -15,68 +15,29 @@ namespace zllm::weight {
 namespace {
 
 struct Family {
-  std::string_view architecture;
   rope::Pairing pairing;
   bool always_qkv_bias;
   bool query_key_norm;
 };
 
 // The converter of llama permutes the rows of queries and keys, so that pairs lie side by side.
+constexpr std::array<std::string_view, 3> kNames = {"llama", "qwen2", "qwen3"};
 constexpr std::array<Family, 3> kFamilies = {{
-    {"llama", rope::Pairing::adjacent, false, false},
-    {"qwen2", rope::Pairing::half, true, false},
-    {"qwen3", rope::Pairing::half, false, true},
+    {rope::Pairing::adjacent, false, false},
+    {rope::Pairing::half, true, false},
+    {rope::Pairing::half, false, true},
 }};
-constexpr std::string_view kSupported = "llama, qwen2 and qwen3";
 
-// Keys that change the dataflow when they have another value than this.
-constexpr std::array<std::pair<std::string_view, double>, 5> kNeutralKnobs = {{
-    {"attention.clamp_kqv", 0.0},
-    {"attention.max_alibi_bias", 0.0},
-    {"logit_scale", 1.0},
-    {"residual_scale", 1.0},
-    {"embedding_scale", 1.0},
-}};
 constexpr NumberRange kKnobRange{-1e9, 1e9};
 constexpr std::array<std::string_view, 2> kExpertCounts = {"expert_count", "expert_used_count"};
 constexpr IntegerRange kExpertRange{0, 1U << 16};
 
-Result<const Family *> family_of(const GgufMetadata& metadata) {
-  ZLLM_TRY(const auto architecture, metadata.string("general.architecture"));
-  if (!architecture) {
-    return Error{Code::invalid_file, "metadata key general.architecture is missing"};
-  }
-  for (const Family& family : kFamilies) {
-    if (family.architecture == *architecture) {
-      return &family;
-    }
-  }
-  return Error{Code::unsupported,
-               concat("metadata key general.architecture ", quote(*architecture),
-                      " is not supported; the dense decoder family has ", kSupported)};
-}
-
-Status refuse_unsupported(const MetadataReader& reader) {
-  ZLLM_TRY(const auto kind, reader.metadata().string("general.type"));
-  if (kind && *kind != "model") {
-    return Error{Code::unsupported, concat("metadata key general.type ", quote(*kind),
-                                           " is not supported, only model")};
-  }
+Status refuse_experts(const MetadataReader& reader) {
   for (const std::string_view suffix : kExpertCounts) {
     ZLLM_TRY(const std::uint64_t count, reader.integer_or(suffix, kExpertRange, 0));
     if (count != 0) {
       return reader.error(Code::unsupported, suffix, concat(count, " is not supported"));
     }
-  }
-  for (const auto& [suffix, neutral] : kNeutralKnobs) {
-    ZLLM_TRY(const auto value, reader.number(suffix, kKnobRange));
-    if (value && *value != neutral) {
-      return reader.error(Code::unsupported, suffix, concat(*value, " is not supported"));
-    }
-  }
-  ZLLM_TRY(const auto causal, reader.metadata().boolean(reader.key("attention.causal")));
-  if (causal && !*causal) {
-    return reader.error(Code::unsupported, "attention.causal", "false is not supported");
   }
   return {};
 }
@@ -179,17 +140,19 @@ void read_presence(const TensorTable& tensors, const Family& family,
 
 Result<model_spec::DenseDecoder> dense_decoder_from_metadata(const GgufMetadata& metadata,
                                                              const TensorTable& tensors) {
-  ZLLM_TRY(const Family *family, family_of(metadata));
-  const MetadataReader reader(metadata, family->architecture);
-  ZLLM_TRY(refuse_unsupported(reader));
+  ZLLM_TRY(const std::size_t index, gguf_family_of(metadata, kNames));
+  const Family& family = kFamilies[index];
+  const MetadataReader reader(metadata, kNames[index]);
+  ZLLM_TRY(refuse_gguf_knobs(reader));
+  ZLLM_TRY(refuse_experts(reader));
   model_spec::DenseDecoder spec;
-  spec.architecture = std::string(family->architecture);
+  spec.architecture = std::string(kNames[index]);
   ZLLM_TRY(read_sizes(reader, spec));
   ZLLM_TRY(spec.vocabulary, vocabulary_from_metadata(reader, tensors));
   ZLLM_TRY(read_windows(reader, spec));
-  read_presence(tensors, *family, spec);
+  read_presence(tensors, family, spec);
   const RopeContext context{.head = spec.head, .max_positions = spec.max_positions};
-  ZLLM_TRY(spec.rope, rope_from_metadata(reader, tensors, context, family->pairing));
+  ZLLM_TRY(spec.rope, rope_from_metadata(reader, tensors, context, family.pairing));
   return spec;
 }
 

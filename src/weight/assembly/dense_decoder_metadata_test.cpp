@@ -211,7 +211,7 @@ TEST(DenseDecoderMetadata, RefusesContradictionsOfHeads) {
 
 TEST(DenseDecoderMetadata, RefusesWhatChangesTheDataflow) {
   EXPECT_TRUE(names(read(gguf_metadata().set("general.architecture", text("mamba"))),
-                    {"general.architecture", "mamba", "llama, qwen2 and qwen3"}));
+                    {"general.architecture", "mamba", "llama, qwen2, qwen3"}));
   EXPECT_TRUE(names(read(gguf_metadata().set("general.type", text("adapter"))), {"adapter"}));
   const std::vector<std::pair<const char *, GgufValue>> changes = {
       {"llama.expert_count", number_of(8)},

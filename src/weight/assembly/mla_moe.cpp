@@ -11,6 +11,7 @@
 #include <zllm/base/text.h>
 #include <zllm/weight/assembly/assemble_files.h>
 #include <zllm/weight/assembly/ends.h>
+#include <zllm/weight/assembly/gguf_family.h>
 #include <zllm/weight/assembly/hub_family.h>
 #include <zllm/weight/assembly/indexer.h>
 #include <zllm/weight/assembly/latent_attention.h>
@@ -141,7 +142,9 @@ Status assemble_hub(const ModelFiles& files, MlaMoeModel& model) {
 Status assemble_gguf(const ModelFiles& files, MlaMoeModel& model) {
   ZLLM_TRY(model.spec, mla_moe_from_metadata(*files.gguf, files.tensors));
   ZLLM_TRY(read_gguf_tokens(files, model.spec.vocabulary, model.facts));
-  return bind_model(files, gguf_names(), kIgnoredGgufEndings, {}, model);
+  const MetadataReader metadata(*files.gguf, model.spec.architecture);
+  ZLLM_TRY(const GgufBlocks blocks, gguf_blocks(metadata));
+  return bind_model(files, gguf_names(), kIgnoredGgufEndings, gguf_draft_prefixes(blocks), model);
 }
 
 }  // namespace

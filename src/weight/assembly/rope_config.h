@@ -15,6 +15,7 @@ struct RopeContext {
   std::uint32_t head = 0;           // width of a head
   std::uint64_t max_positions = 0;  // the context length that the model states
   double partial = 1.0;             // partial_rotary_factor where nothing states it
+  bool scales_scores = false;       // the family multiplies scores by its score factor
 };
 
 // Reads rope_theta with rope_scaling (transformers 4) or rope_parameters (transformers 5), with

@@ -22,12 +22,14 @@ constexpr NumberRange kBetaRange{1e-6, 1e6};                            // rotat
 constexpr NumberRange kKnobRange{-1e6, 1e6};
 
 // Keys that change the formulas in ways that no model of a supported architecture uses.
+constexpr std::string_view kLogMultiplier = "rope.scaling.yarn_log_multiplier";
 constexpr std::array<std::pair<std::string_view, double>, 4> kNeutralKnobs = {{
     {"rope.scaling.yarn_ext_factor", 1.0},
     {"rope.scaling.yarn_attn_factor", 1.0},
-    {"rope.scaling.yarn_log_multiplier", 0.0},
+    {kLogMultiplier, 0.0},
     {"rope.scaling.alpha", 0.0},
 }};
+constexpr NumberRange kMscaleRange{0.0, 1e3};
 
 Result<std::vector<double>> factors_of(const TensorTable& tensors, std::string_view name,
                                        std::uint32_t frequencies) {
@@ -85,8 +87,24 @@ Result<Scaling> scaling_of(const MetadataReader& metadata, const TensorTable& te
       concat(quote(*type), " is not supported; known are none, linear, yarn and longrope"));
 }
 
-Status refuse_knobs(const MetadataReader& metadata) {
+// mscale_all_dim of DeepSeek's yarn; 0 where the file does not state it.
+Result<double> mscale_of(const MetadataReader& metadata) {
+  constexpr NumberRange kRange{0.0, kMscaleRange.maximum / 10.0};
+  ZLLM_TRY(const double tenth, metadata.number_or(kLogMultiplier, kRange, 0.0));
+  return tenth * 10.0;
+}
+
+Result<double> factor_of(const MetadataReader& metadata) {
+  ZLLM_TRY(const auto legacy, metadata.number("rope.scale_linear", kGgufFactorRange));
+  ZLLM_TRY(const auto current, metadata.number("rope.scaling.factor", kGgufFactorRange));
+  return current.value_or(legacy.value_or(0.0));
+}
+
+Status refuse_knobs(const MetadataReader& metadata, bool scales_scores) {
   for (const auto& [suffix, neutral] : kNeutralKnobs) {
+    if (suffix == kLogMultiplier && scales_scores) {
+      continue;
+    }
     ZLLM_TRY(const auto value, metadata.number(suffix, kKnobRange));
     if (value && *value != neutral && !(suffix.ends_with("ext_factor") && *value == -1.0)) {
       return metadata.error(Code::unsupported, suffix, concat(*value, " is not supported"));
@@ -98,7 +116,8 @@ Status refuse_knobs(const MetadataReader& metadata) {
   return {};
 }
 
-Status read_yarn(const MetadataReader& metadata, double amplitude, rope::Spec& spec) {
+Status read_yarn(const MetadataReader& metadata, double amplitude, bool scales_scores,
+                 rope::Spec& spec) {
   ZLLM_TRY(spec.beta_fast,
            metadata.number_or("rope.scaling.yarn_beta_fast", kBetaRange, spec.beta_fast));
   ZLLM_TRY(spec.beta_slow,
@@ -107,6 +126,15 @@ Status read_yarn(const MetadataReader& metadata, double amplitude, rope::Spec& s
     return metadata.error(Code::invalid_file, "rope.scaling.yarn_beta_fast",
                           concat(spec.beta_fast, " is below yarn_beta_slow ", spec.beta_slow));
   }
+  ZLLM_TRY(const double mscale, scales_scores ? mscale_of(metadata) : Result<double>(0.0));
+  if (mscale != 0 && amplitude != 1.0) {
+    return metadata.error(Code::unsupported, "rope.scaling.attn_factor",
+                          concat(amplitude, " is not supported beside yarn_log_multiplier"));
+  }
+  if (mscale != 0) {
+    spec.mscale = mscale;
+    spec.mscale_all_dim = mscale;
+  }
   if (amplitude != 1.0) {
     const double computed = spec.factor <= 1.0 ? 1.0 : 1.0 + 0.1 * std::log(spec.factor);
     spec.attention_factor = amplitude * computed;
@@ -114,15 +142,14 @@ Status read_yarn(const MetadataReader& metadata, double amplitude, rope::Spec& s
   return {};
 }
 
-Status read_scaling(const MetadataReader& metadata, const TensorTable& tensors, rope::Spec& spec) {
-  ZLLM_TRY(const auto legacy, metadata.number("rope.scale_linear", kGgufFactorRange));
-  ZLLM_TRY(const auto current, metadata.number("rope.scaling.factor", kGgufFactorRange));
-  const double factor = current.value_or(legacy.value_or(0.0));
+Status read_scaling(const MetadataReader& metadata, const TensorTable& tensors, bool scales_scores,
+                    rope::Spec& spec) {
+  ZLLM_TRY(const double factor, factor_of(metadata));
   ZLLM_TRY(const double amplitude,
            metadata.number_or("rope.scaling.attn_factor", kAmplitudeRange, 1.0));
   ZLLM_TRY(const std::uint64_t original, metadata.integer_or("rope.scaling.original_context_length",
                                                              kPositionRange, spec.max_positions));
-  ZLLM_TRY(refuse_knobs(metadata));
+  ZLLM_TRY(refuse_knobs(metadata, scales_scores));
   ZLLM_TRY(spec.scaling, scaling_of(metadata, tensors, factor));
   if (spec.scaling == Scaling::none) {
     return {};
@@ -142,12 +169,22 @@ Status read_scaling(const MetadataReader& metadata, const TensorTable& tensors, 
   spec.factor = factor;
   if (spec.scaling == Scaling::yarn) {
     spec.original_positions = original;
-    return read_yarn(metadata, amplitude, spec);
+    return read_yarn(metadata, amplitude, scales_scores, spec);
   }
   return {};
 }
 
 }  // namespace
+
+Result<double> score_factor_from_metadata(const MetadataReader& metadata) {
+  ZLLM_TRY(const double mscale, mscale_of(metadata));
+  ZLLM_TRY(const auto type, metadata.string("rope.scaling.type"));
+  if (mscale == 0 || (type && *type == "none")) {
+    return 1.0;
+  }
+  ZLLM_TRY(const double factor, factor_of(metadata));
+  return score_factor(factor, mscale);
+}
 
 Result<rope::Spec> rope_from_metadata(const MetadataReader& metadata, const TensorTable& tensors,
                                       RopeContext context, rope::Pairing pairing) {
@@ -161,7 +198,7 @@ Result<rope::Spec> rope_from_metadata(const MetadataReader& metadata, const Tens
   if (!defect.empty()) {
     return metadata.error(Code::invalid_file, "rope.dimension_count", defect);
   }
-  ZLLM_TRY(read_scaling(metadata, tensors, spec));
+  ZLLM_TRY(read_scaling(metadata, tensors, context.scales_scores, spec));
   if (tensors.find(kRopeFrequenciesTensor) != nullptr) {
     ZLLM_TRY(spec.frequency_divisors,
              factors_of(tensors, kRopeFrequenciesTensor, spec.rotated / 2));
