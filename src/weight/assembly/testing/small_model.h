@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,13 @@ class TensorList {
   }
   TensorList& remove(const std::string& name) {
     std::erase_if(entries_, [&](const TensorEntry& entry) { return entry.name == name; });
+    return *this;
+  }
+  // Removes every tensor whose name has the part.
+  TensorList& remove_all(std::string_view part) {
+    std::erase_if(entries_, [&](const TensorEntry& entry) {
+      return entry.name.find(part) != std::string::npos;
+    });
     return *this;
   }
   TensorTable table() const {
