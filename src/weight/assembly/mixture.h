@@ -31,7 +31,8 @@ struct MixtureKeys {
   bool normalise = true;
   double scaling = 1.0;
   std::uint32_t shared_experts = 0;
-  std::optional<double> swiglu_limit = {};  // nothing: blocks are clamped only where the key is stated
+  // Nothing: blocks are clamped only where the key is stated.
+  std::optional<double> swiglu_limit = {};
 };
 
 // Reads the feed-forward blocks of `layers` layers. Spellings of one fact that contradict each

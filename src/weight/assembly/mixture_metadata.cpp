@@ -40,6 +40,11 @@ Status read_router(const MetadataReader& metadata, const MixtureKeys& keys,
   router.experts = static_cast<std::uint32_t>(experts);
   router.top_k = static_cast<std::uint32_t>(chosen);
   ZLLM_TRY(router.scoring, scoring_of(metadata, keys.scoring));
+  if (router.kept_groups < router.groups && router.scoring == moe::Scoring::softmax) {
+    // DeepSeek-V2 values a group by its one best expert.
+    return metadata.error(Code::unsupported, "expert_group_count",
+                          concat(groups, " is not supported for experts scored by softmax"));
+  }
   ZLLM_TRY(const auto normalise, metadata.metadata().boolean(metadata.key("expert_weights_norm")));
   router.normalise = normalise.value_or(keys.normalise);
   ZLLM_TRY(const double scale,
