@@ -23,7 +23,7 @@ constexpr std::string_view kUsage =
     "         (--tokens 1,2,3 | --tokens-file FILE | --sequences FILE)\n"
     "         [--append-at K] [--decode-from K] [--greedy N]\n"
     "       zllm-device bench --model PATH [--prompt-tokens N] [--gen-tokens N] [--depth N]\n"
-    "         [--repeat N] [--json]\n"
+    "         [--synthetic-depth] [--repeat N] [--json]\n"
     "both:    [--backend NAME] [--threads N] [--context N] [--kv-type f32|f16] [--deterministic]\n";
 
 using Setter = std::function<bool(std::string_view)>;
@@ -99,6 +99,7 @@ Status run_bench(std::span<char *const> arguments) {
   flags.number("--gen-tokens", options.gen_tokens);
   flags.number("--depth", options.depth);
   flags.number("--repeat", options.repeat);
+  flags.switches["--synthetic-depth"] = &options.synthetic_depth;
   flags.switches["--json"] = &options.json;
   ZLLM_TRY(parse(flags, arguments));
   ZLLM_TRY(const std::string report, commands::run_bench(options));

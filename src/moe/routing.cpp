@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numeric>
 #include <string_view>
@@ -24,9 +25,12 @@ std::string_view flaw(float value) { return std::isnan(value) ? " is NaN" : " is
 std::vector<std::uint32_t> highest(std::span<const double> values, std::uint32_t count) {
   std::vector<std::uint32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [values](std::uint32_t a, std::uint32_t b) {
-    return values[a] != values[b] ? values[a] > values[b] : a < b;
-  });
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(count);
+  if (end != order.end()) {
+    std::nth_element(order.begin(), end, order.end(), [values](std::uint32_t a, std::uint32_t b) {
+      return values[a] != values[b] ? values[a] > values[b] : a < b;
+    });
+  }
   order.resize(count);
   std::sort(order.begin(), order.end());
   return order;
