@@ -16,7 +16,8 @@ namespace zllm::weight {
 
 // What a family's configuration means where it says nothing.
 struct DeltaKeys {
-  std::optional<double> lower_bound = {};  // of the bounded decay gate; nothing: the family has none
+  std::optional<double> lower_bound =
+      {};  // of the bounded decay gate; nothing: the family has none
   std::string_view other_type = "full_attention";  // in layer_types, beside linear_attention
   // Layers that are not linear where nothing tells: those whose number + 1 is a multiple; 0: an
   // error.
