@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include <zllm/attention/mla/reference.h>
-#include <zllm/backend/cpu/latent_test_model.h>
+#include <zllm/backend/cpu/latent_fixture-inl.h>
 #include <zllm/base/text.h>
 #include <zllm/kernel/cpu/latent.h>
 
