@@ -1,6 +1,7 @@
 // Latent attention and sparse selection of a large model's ratios: one decode row at depth, dense
 // and over selected keys, and rows of a prompt.
-// latent_bench [scalar|avx2|avx512 [threads [heads]]]; half as many index heads
+// latent_bench [scalar|avx2|avx512 [threads [encoding of the lifting matrices [heads]]]]; half as
+// many index heads
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -31,6 +32,7 @@ constexpr PlaneId kIndexKeys{1};
 constexpr std::uint32_t kFewRows = 4;  // are measured more often
 
 unsigned threads = 1;
+encoding::Encoding format = encoding::Encoding::f16;
 
 // One thread is timed by its processor time, which other programs disturb less.
 double seconds() {
@@ -109,10 +111,10 @@ __attribute__((target("avx512f"), noinline)) float multiply_registers(int rounds
 }
 
 double peak_avx512() {
-  constexpr int kRounds = 1000000;
+  volatile int rounds = 1000000;  // not known when compiled, so every call counts
   volatile float kept = 0;
-  const double time = best_of(7, [&] { kept = multiply_registers(kRounds); });
-  return 16.0 * 32.0 * kRounds / time;
+  const double time = best_of(7, [&] { kept = multiply_registers(rounds); });
+  return 16.0 * 32.0 * rounds / time;
 }
 #endif
 
@@ -142,15 +144,17 @@ struct Rig {
       }
       need(cpu.import_page(cache, PageId{page}, std::as_bytes(std::span(halves))));
     }
-    matrix.resize(std::size_t{dims.mla.heads} * (dims.mla.nope + dims.mla.value) * dims.mla.latent);
-    for (std::size_t i = 0; i < matrix.size(); ++i) {
-      matrix[i] = noise_half(i);
+    const std::uint64_t matrix_rows =
+        std::uint64_t{dims.mla.heads} * (dims.mla.nope + dims.mla.value);
+    matrix.resize(matrix_rows * *encoding::row_bytes(format, dims.mla.latent));
+    for (std::size_t i = 0; i + 1 < matrix.size(); i += 2) {
+      // Moderate numbers as halves and as the scales of blocks.
+      const std::uint16_t half = noise_half(i);
+      std::memcpy(matrix.data() + i, &half, sizeof(half));
     }
     LatentUpViews views;
-    views.fused = {.encoding = encoding::Encoding::f16,
-                   .rows = std::uint64_t{dims.mla.heads} * (dims.mla.nope + dims.mla.value),
-                   .columns = dims.mla.latent,
-                   .bytes = std::as_bytes(std::span(matrix))};
+    views.fused = {
+        .encoding = format, .rows = matrix_rows, .columns = dims.mla.latent, .bytes = matrix};
     up = need(cpu.load_latent_up(views, dims.mla));
     segment = {.rows = rows, .position = depth, .pages = pages};
   }
@@ -188,7 +192,7 @@ struct Rig {
   Tensor index_queries;
   Tensor index_keys;
   Tensor weights;
-  std::vector<std::uint16_t> matrix;
+  std::vector<std::byte> matrix;
   std::vector<PageId> pages;
   LatentUp up;
   PagedSegment segment;
@@ -253,6 +257,7 @@ int run(int argc, char **argv) {
   using kernel::cpu::Isa;
   const Isa isa = kernel::cpu::isa_named(argc > 1 ? argv[1] : "").value_or(Isa::avx512);
   threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+  format = encoding::encoding_named(argc > 3 ? argv[3] : "").value_or(encoding::Encoding::f16);
   const auto backend = need(CpuBackend::create({.threads = threads, .isa_cap = isa}));
   double peak = 1e11;
 #if defined(__x86_64__)
@@ -263,8 +268,8 @@ int run(int argc, char **argv) {
   std::printf("%s, peak of avx512 %.1f GFLOP/s\n",
               std::string(kernel::cpu::name(backend->isa())).c_str(), peak / 1e9);
   Dims dims;
-  if (argc > 3) {
-    dims.mla.heads = static_cast<std::uint32_t>(std::atoi(argv[3]));
+  if (argc > 4) {
+    dims.mla.heads = static_cast<std::uint32_t>(std::atoi(argv[4]));
     dims.indexer.heads = dims.mla.heads / 2;
   }
   measure(*backend, dims, 32767, 1, peak);

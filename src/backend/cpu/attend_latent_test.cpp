@@ -435,7 +435,8 @@ TEST(AttendLatent, ShowsWhatIsNotFinite) {
 TEST(LatentUp, UsesEveryEncoding) {
   using encoding::Encoding;
   const Spec spec = {.heads = 3, .latent = 64, .nope = 32, .rope = 3, .value = 9, .scale = 0.2F};
-  for (const Encoding format : {Encoding::f16, Encoding::bf16, Encoding::q8_0, Encoding::q4_0}) {
+  for (const Encoding format :
+       {Encoding::f16, Encoding::bf16, Encoding::q8_0, Encoding::q4_0, Encoding::q5_1}) {
     Matrices matrices(spec);
     const auto exact = matrices.fused_views();
     std::vector<std::byte> bytes(exact.fused.rows *
