@@ -1,6 +1,6 @@
 // Latent attention and sparse selection of a large model's ratios: one decode row at depth, dense
 // and over selected keys, and rows of a prompt.
-// latent_bench [scalar|avx2|avx512 [threads [heads [encoding of the lifting matrices]]]]; half as
+// latent_bench [scalar|avx2|avx512 [threads [encoding of the lifting matrices [heads]]]]; half as
 // many index heads
 #include <algorithm>
 #include <cstdio>
@@ -257,7 +257,7 @@ int run(int argc, char **argv) {
   using kernel::cpu::Isa;
   const Isa isa = kernel::cpu::isa_named(argc > 1 ? argv[1] : "").value_or(Isa::avx512);
   threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
-  format = encoding::encoding_named(argc > 4 ? argv[4] : "").value_or(encoding::Encoding::f16);
+  format = encoding::encoding_named(argc > 3 ? argv[3] : "").value_or(encoding::Encoding::f16);
   const auto backend = need(CpuBackend::create({.threads = threads, .isa_cap = isa}));
   double peak = 1e11;
 #if defined(__x86_64__)
@@ -268,8 +268,8 @@ int run(int argc, char **argv) {
   std::printf("%s, peak of avx512 %.1f GFLOP/s\n",
               std::string(kernel::cpu::name(backend->isa())).c_str(), peak / 1e9);
   Dims dims;
-  if (argc > 3) {
-    dims.mla.heads = static_cast<std::uint32_t>(std::atoi(argv[3]));
+  if (argc > 4) {
+    dims.mla.heads = static_cast<std::uint32_t>(std::atoi(argv[4]));
     dims.indexer.heads = dims.mla.heads / 2;
   }
   measure(*backend, dims, 32767, 1, peak);
