@@ -101,6 +101,8 @@ TEST(GqaMoeConfig, NamesTheKeyThatIsWrong) {
            {"num_key_value_heads", "5", "num_key_value_heads 5"},
            {"num_local_experts", "64", "num_local_experts 64 contradicts num_experts 128"},
            {"mlp_only_layers", "[48]", "mlp_only_layers"},
+           {"layer_types", "[\"full_attention\"]", "layer_types must have one entry"},
+           {"layer_types", "[\"mamba\"]", "layer_types 'mamba'"},
            {"quantization_config", R"({"quant_method": "fp8"})",
             "quantization_config.quant_method 'fp8'"},
        }) {

@@ -34,7 +34,8 @@ struct MixtureKeys {
 };
 
 // Reads the feed-forward blocks of `layers` layers. Spellings of one fact that contradict each
-// other, unknown names and impossible routing are errors that name the key.
+// other, unknown names and impossible routing are errors that name the key. mlp_layer_types
+// overrules a first_k_dense_replace that is the family's default.
 Result<model_spec::Mixture> mixture_from_config(const ConfigReader& config, const MixtureKeys& keys,
                                                 std::uint32_t layers);
 
