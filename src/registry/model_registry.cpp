@@ -31,7 +31,8 @@ struct Family {
 };
 
 constexpr std::string_view kDense[] = {"llama", "mistral", "qwen2", "qwen3"};
-constexpr std::string_view kGqaMoe[] = {"qwen3_moe", "glm4_moe", "qwen3moe", "glm4moe"};
+constexpr std::string_view kGqaMoe[] = {"qwen2_moe", "qwen3_moe", "glm4_moe", "qwen3moe",
+                                        "glm4moe"};
 constexpr std::string_view kMlaMoe[] = {"deepseek_v3", "kimi_k2",    "deepseek_v32", "glm_moe_dsa",
                                         "deepseek2",   "deepseek32", "glm-dsa"};
 constexpr std::string_view kKimiLinear[] = {"kimi_linear", "kimi-linear"};
