@@ -15,10 +15,10 @@ namespace zllm::kernel::cpu {
 template <class S, class Format>
 void decode_blocks(const std::byte *blocks, std::size_t elements, float *to) {
   using Block = typename Format::Block;
-  for (std::size_t i = 0; i < elements; i += Format::kBlockElements, blocks += sizeof(Block)) {
-    Block block;
-    __builtin_memcpy(&block, blocks, sizeof(Block));
-    Format::decode(block, to + i);
+  // Read where it lies: a copy on the stack would be loaded in other widths than it was stored.
+  const auto *block = reinterpret_cast<const Block *>(blocks);
+  for (std::size_t i = 0; i < elements; i += Format::kBlockElements, ++block) {
+    Format::decode(*block, to + i);
   }
 }
 
