@@ -55,7 +55,7 @@ Result<std::unique_ptr<GqaMoeModel<B>>> GqaMoeModel<B>::load(B& backend,
   ZLLM_TRY(auto layers, load_layers(loader, model, stage));
   ZLLM_TRY(auto rotation, block::Rotation<B>::make(backend, spec.rope, rows));
   ZLLM_TRY(auto attention, block::GqaBlock<B>::make(backend, gqa_shape(spec), rows));
-  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, rows));
+  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, spec.hidden, rows));
   ZLLM_TRY(Tensor residual, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(auto cache, backend.paged_cache(pages));

@@ -73,7 +73,7 @@ Result<std::unique_ptr<MlaMoeModel<B>>> MlaMoeModel<B>::load(B& backend,
     ZLLM_TRY(auto selection, backend.selection(rows, spec.indexer.top_k));
     sparse.emplace(Sparse{.indexer = std::move(indexer), .selection = std::move(selection)});
   }
-  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, rows));
+  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, spec.hidden, rows));
   ZLLM_TRY(Tensor residual, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(auto cache, backend.paged_cache(pages));

@@ -10,9 +10,7 @@
 #include <zllm/moe/spec.h>
 #include <zllm/weight/assembly/block_weights.h>
 #include <zllm/weight/assembly/config_reader.h>
-#include <zllm/weight/assembly/metadata_reader.h>
 #include <zllm/weight/assembly/weight_binder.h>
-#include <zllm/weight/container/tensor_table.h>
 
 namespace zllm::weight {
 
@@ -31,21 +29,14 @@ struct MixtureKeys {
   bool normalise = true;
   double scaling = 1.0;
   std::uint32_t shared_experts = 0;
-  std::optional<double> swiglu_limit = {};  // nothing: blocks are clamped only where the key is stated
+  // Nothing: blocks are clamped only where the key is stated.
+  std::optional<double> swiglu_limit = {};
 };
 
 // Reads the feed-forward blocks of `layers` layers. Spellings of one fact that contradict each
 // other, unknown names and impossible routing are errors that name the key.
 Result<model_spec::Mixture> mixture_from_config(const ConfigReader& config, const MixtureKeys& keys,
                                                 std::uint32_t layers);
-
-// The same from <arch>.expert_* and <arch>.leading_dense_block_count of GGUF metadata, where scales
-// of 0 mean none. A selection bias is there when the keys or the tensors of the first sparse layer
-// say so. `blocks` counts the layers with those that draft tokens, for arrays of one entry each.
-Result<model_spec::Mixture> mixture_from_metadata(const MetadataReader& metadata,
-                                                  const TensorTable& tensors,
-                                                  const MixtureKeys& keys, std::uint32_t layers,
-                                                  std::uint32_t blocks);
 
 // What is wrong with a router and its schedule, whichever file format told it; empty when nothing.
 std::string mixture_defect(const model_spec::Mixture& mixture);

@@ -119,8 +119,11 @@ Status read_indexer(const ConfigReader& config, const Family& family, model_spec
   ZLLM_TRY(spec.indexers, indexer_kinds_from_config(config, spec.layers));
   if (!family.shares_selection &&
       std::ranges::find(spec.indexers, IndexerKind::shared) != spec.indexers.end()) {
-    return config.error(Code::unsupported,
-                        config.has("indexer_types") ? "indexer_types" : "index_topk_freq",
+    constexpr std::array<std::string_view, 3> kKeys = {"indexer_types", "index_topk_pattern",
+                                                       "index_topk_freq"};
+    const auto *key =
+        std::ranges::find_if(kKeys, [&](std::string_view name) { return config.has(name); });
+    return config.error(Code::unsupported, *key,
                         "shares selections, which this model type does not do");
   }
   ZLLM_TRY(spec.indexer_pairing,

@@ -286,7 +286,9 @@ TEST(MlaMoeConfig, RefusesPairingsThatTheModelTypeDoesNotHave) {
   expect_refused(glm_5(),
                  {{"rope_interleave", "false", {}}, {"indexer_rope_interleave", "false", {}}});
   expect_refused(deepseek_v32(),
-                 {{"indexer_rope_interleave", "true", {}}, {"index_topk_freq", "2", {}}});
+                 {{"indexer_rope_interleave", "true", {}},
+                  {"index_topk_freq", "2", {}},
+                  {"index_topk_pattern", Json("F" + std::string(60, 'S')).dump(), {}}});
 }
 
 TEST(MlaMoeConfig, ChecksEveryNumber) {
