@@ -38,7 +38,7 @@ void decode(Matrix& matrix) {
 
 // Random bytes until they are a block whose largest number is in [largest / 8, largest]: scales
 // are anywhere in a block and of any size, and a few binades are a fair part of all.
-void append_block(Source& source, Encoding encoding, float largest, std::vector<std::byte>& bytes) {
+std::vector<std::byte> random_block(Source& source, Encoding encoding, float largest) {
   const encoding::EncodingInfo& format = encoding::info(encoding);
   std::vector<std::byte> block(format.block_bytes);
   std::vector<float> values(format.block_elements);
@@ -54,8 +54,11 @@ void append_block(Source& source, Encoding encoding, float largest, std::vector<
       size = std::isfinite(value) ? std::max(size, std::abs(value)) : INFINITY;
     }
   } while (!(size >= largest / 8 && size <= largest));
-  append(bytes, block.data(), block.size());
+  return block;
 }
+
+// Distinct blocks of a matrix; finding more takes longer than all that a case computes.
+constexpr std::uint64_t kBlocks = 8;
 
 }  // namespace
 
@@ -84,8 +87,15 @@ Matrix random_matrix(Source& source, Encoding encoding, std::uint64_t rows, std:
   constexpr float kLargest = 3.0F;  // deviations that the largest number of a block lies away
   Matrix matrix{.encoding = encoding, .rows = rows, .columns = columns, .bytes = {}, .values = {}};
   const std::uint64_t blocks = rows * columns / encoding::info(encoding).block_elements;
+  std::vector<std::vector<std::byte>> distinct;
+  for (std::uint64_t i = 0; i < std::min(blocks, kBlocks); ++i) {
+    distinct.push_back(random_block(source, encoding, kLargest * deviation));
+  }
   for (std::uint64_t i = 0; i < blocks; ++i) {
-    append_block(source, encoding, kLargest * deviation, matrix.bytes);
+    const auto& block = i < distinct.size()
+                            ? distinct[i]
+                            : distinct[source.below(static_cast<std::uint32_t>(distinct.size()))];
+    append(matrix.bytes, block.data(), block.size());
   }
   decode(matrix);
   return matrix;

@@ -137,7 +137,8 @@ Deviation deviation(const SelectionRow& row, std::span<const std::uint32_t> unit
   for (const std::uint32_t unit : others) {
     const double error =
         std::abs(static_cast<double>(row.scores[unit]) - static_cast<double>(lowest)) / scale;
-    worst.include({.nmse = error * error, .maximum = error});
+    worst.maximum = std::max(worst.maximum, error);
+    worst.nmse += error * error / static_cast<double>(expected.size());
   }
   return worst;
 }

@@ -87,7 +87,7 @@ class SelectionCompare : public testing::Test {
  protected:
   SelectionCompare() {
     data_.rows.push_back(
-        {.scores = {1.0F, 3.0F, 2.0F, 2.00001F}, .keep = 2, .tail_begin = 4, .tail_end = 4});
+        {.scores = {1.0F, 3.0F, 2.0F, 2.000003F}, .keep = 2, .tail_begin = 4, .tail_end = 4});
   }
   Result<Deviation> compare_row(const std::vector<std::uint32_t>& positions) {
     attention::sparse::Selection selection;

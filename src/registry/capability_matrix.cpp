@@ -47,8 +47,6 @@ weight::DenseDecoderModel sample_decoder(Encoding encoding) {
   return model;
 }
 
-bool has_encoding(Op op) { return op == Op::embed || op == Op::linear || op == Op::paged_gqa; }
-
 // Notes what the backend says of all keys of one operation.
 void note(const backend::cpu::CpuBackend& cpu, const std::vector<OpKey>& keys,
           std::vector<OperationSupport>& operations) {

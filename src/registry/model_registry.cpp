@@ -88,11 +88,7 @@ Status Model::check() const { return parts_->files.tensors.check(); }
 
 Result<Model> load_model(weight::ModelFiles files, const BackendOptions& backend,
                          const runtime::LoadOptions& options) {
-  if (std::ranges::find(kBackends, backend.name) == std::end(kBackends)) {
-    return Error{Code::invalid_argument,
-                 concat("backend ", quote(backend.name), " is not in this build; it has ",
-                        join(backend_names()))};
-  }
+  ZLLM_TRY(check_backend(backend.name));
   ZLLM_TRY(const std::string name, architecture(files));
   ZLLM_TRY(const Family *const family, find_family(files, name));
   auto parts = std::make_unique<Model::Parts>();
@@ -133,6 +129,15 @@ Result<runtime::block::ModelNeeds> model_needs(const weight::ModelFiles& files,
 
 std::vector<std::string_view> backend_names() {
   return {std::begin(kBackends), std::end(kBackends)};
+}
+
+Status check_backend(std::string_view name) {
+  if (std::ranges::find(kBackends, name) != std::end(kBackends)) {
+    return {};
+  }
+  return Error{
+      Code::invalid_argument,
+      concat("backend ", quote(name), " is not in this build; it has ", join(backend_names()))};
 }
 
 std::vector<std::string_view> architecture_names() {

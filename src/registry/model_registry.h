@@ -54,6 +54,8 @@ Result<runtime::block::ModelNeeds> model_needs(const weight::ModelFiles& files,
                                                const runtime::LoadOptions& options);
 
 std::vector<std::string_view> backend_names();
+// Refuses names of backends that this build has not, with the list of those it has.
+Status check_backend(std::string_view name);
 std::vector<std::string_view> architecture_names();
 
 }  // namespace zllm::registry
