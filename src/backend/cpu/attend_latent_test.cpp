@@ -208,7 +208,7 @@ const Spec kSpecs[] = {
     {.heads = 3, .latent = 17, .nope = 5, .rope = 3, .value = 9, .scale = 0.35F},
     {.heads = 5, .latent = 40, .nope = 16, .rope = 0, .value = 7, .scale = 0.25F},
     {.heads = 20, .latent = 64, .nope = 12, .rope = 8, .value = 16, .scale = 0.22F},
-    {.heads = 37, .latent = 33, .nope = 3, .rope = 3, .value = 2, .scale = 0.4F}};
+    {.heads = 70, .latent = 33, .nope = 3, .rope = 3, .value = 2, .scale = 0.4F}};
 
 TEST(AttendLatent, AgreesWithTheDefinition) {
   for (const Isa isa : present_isas()) {

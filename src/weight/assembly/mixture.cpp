@@ -148,6 +148,12 @@ Status read_sizes(const ConfigReader& config, const MixtureKeys& keys,
   mixture.dense_intermediate = static_cast<std::uint32_t>(dense);
   mixture.expert_intermediate = static_cast<std::uint32_t>(expert);
   mixture.shared_intermediate = static_cast<std::uint32_t>(shared);
+  if (keys.gated_shared_expert) {
+    ZLLM_TRY(const auto gated,
+             config.required_integer("shared_expert_intermediate_size", kIntermediateRange));
+    mixture.shared_intermediate = static_cast<std::uint32_t>(gated);
+    mixture.shared_gate = true;
+  }
   return {};
 }
 

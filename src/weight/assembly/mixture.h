@@ -29,6 +29,8 @@ struct MixtureKeys {
   bool normalise = true;
   double scaling = 1.0;
   std::uint32_t shared_experts = 0;
+  // One shared expert of shared_expert_intermediate_size, weighted by a gate.
+  bool gated_shared_expert = false;
   // Nothing: blocks are clamped only where the key is stated.
   std::optional<double> swiglu_limit = {};
 };
@@ -79,6 +81,15 @@ constexpr MixtureNames kHubMixture = {
     .shared_down = "shared_experts.down_proj.weight",
     .shared_router = "shared_expert_gate.weight",
 };
+
+// Qwen's checkpoints call the shared expert by another name.
+constexpr MixtureNames kHubGatedMixture = [] {
+  MixtureNames names = kHubMixture;
+  names.shared_gate = "shared_expert.gate_proj.weight";
+  names.shared_up = "shared_expert.up_proj.weight";
+  names.shared_down = "shared_expert.down_proj.weight";
+  return names;
+}();
 
 constexpr MixtureNames kGgufMixture = {
     .gate = "ffn_gate.weight",
