@@ -191,8 +191,10 @@ Result<std::vector<bool>> sparse_after_dense(const ConfigReader& config, const M
     }
     stated.push_back(type == "sparse");
   }
+  // transformers writes its default of first_k_dense_replace beside any list, and reads the list.
+  const bool is_default = dense == keys.dense_layers && step == 1;
   for (const std::string_view key : {"first_k_dense_replace", "moe_layer_freq"}) {
-    if (config.has(key) && stated != is_sparse) {
+    if (config.has(key) && stated != is_sparse && !is_default) {
       return config.error(Code::invalid_file, "mlp_layer_types", concat("contradicts ", key));
     }
   }
