@@ -45,6 +45,9 @@ std::size_t total_bytes(const PagedCacheSpec& spec) {
 std::size_t PagedCache::page_bytes(const PagedCacheSpec& spec) { return plane_begins(spec).back(); }
 
 Result<PagedCache> PagedCache::make(const PagedCacheSpec& spec) {
+  if (spec.planes.empty()) {  // a stage without attention has pages of nothing
+    return PagedCache(spec, nullptr);
+  }
   const auto bytes = checked_multiply(page_bytes(spec), std::size_t{spec.pages});
   void *memory = MAP_FAILED;
   if (bytes && *bytes > 0) {

@@ -66,6 +66,9 @@ std::size_t SlotCache::slot_bytes(const SlotCacheSpec& spec) {
 }
 
 Result<SlotCache> SlotCache::make(const SlotCacheSpec& spec) {
+  if (spec.planes.empty()) {  // a stage without recurrent layers has slots of nothing
+    return SlotCache(spec, nullptr);
+  }
   const auto bytes = total_bytes(spec);
   void *memory = MAP_FAILED;
   if (bytes && *bytes > 0) {

@@ -34,6 +34,12 @@ constexpr LayerNames kHubLayer = {.attention_norm = "input_layernorm.weight",
                                   .mlp = "mlp.",
                                   .mixture = kHubMixture};
 
+constexpr LayerNames kHubGatedLayer = {.attention_norm = kHubLayer.attention_norm,
+                                       .mlp_norm = kHubLayer.mlp_norm,
+                                       .attention = kHubGqa,
+                                       .mlp = "mlp.",
+                                       .mixture = kHubGatedMixture};
+
 constexpr LayerNames kGgufLayer = {.attention_norm = "attn_norm.weight",
                                    .mlp_norm = "ffn_norm.weight",
                                    .attention = kGgufGqa,
@@ -86,7 +92,8 @@ Status assemble_hub(const ModelFiles& files, GqaMoeModel& model) {
   WeightBinder binder(files.tensors);
   model.ends =
       bind_ends(binder, ends, model.spec.vocabulary, model.spec.hidden, model.spec.tied_embeddings);
-  bind_layers(binder, layers, kHubLayer, model);
+  const bool is_gated = model.spec.mixture.shared_gate;
+  bind_layers(binder, layers, is_gated ? kHubGatedLayer : kHubLayer, model);
   return binder.finish(kIgnoredHubEndings, begins_with_any(drafts));
 }
 

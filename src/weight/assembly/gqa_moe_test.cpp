@@ -72,6 +72,28 @@ TEST(GqaMoeConfig, ReadsGlm45) {
   EXPECT_EQ(spec->mixture.shared_intermediate, 1536U);
 }
 
+constexpr const char *kGatedQwen = R"({"model_type": "qwen2_moe", "hidden_size": 32,
+  "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 40,
+  "intermediate_size": 48, "moe_intermediate_size": 16, "shared_expert_intermediate_size": 24,
+  "num_experts": 4, "num_experts_per_tok": 2, "decoder_sparse_step": 1, "mlp_only_layers": [1],
+  "sliding_window": 0})";
+
+TEST(GqaMoeConfig, ReadsASharedExpertWithAGate) {
+  const auto spec = spec_of(parse(kGatedQwen));
+  ASSERT_TRUE(spec.ok()) << spec.error().message;
+  EXPECT_EQ(spec->mixture.is_sparse, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(spec->mixture.shared_intermediate, 24U);
+  EXPECT_TRUE(spec->mixture.shared_gate);
+  EXPECT_FALSE(spec->mixture.router.normalise);
+  EXPECT_TRUE(spec->qkv_bias);
+  EXPECT_FALSE(spec->output_bias || spec->query_key_norm);
+  EXPECT_FALSE(spec_of(with(parse(kGatedQwen), "qkv_bias", "false")).value().qkv_bias);
+  EXPECT_TRUE(names(spec_of(without(parse(kGatedQwen), "shared_expert_intermediate_size")),
+                    {"shared_expert_intermediate_size"}));
+  EXPECT_TRUE(names(spec_of(with(parse(kGatedQwen), "use_sliding_window", "true")),
+                    {"use_sliding_window"}));
+}
+
 TEST(GqaMoeConfig, DefaultsAreThoseOfTheModelType) {
   const Json qwen = parse(testing::kQwen3Moe30B);
   EXPECT_FALSE(spec_of(without(qwen, "norm_topk_prob")).value().mixture.router.normalise);
@@ -101,6 +123,8 @@ TEST(GqaMoeConfig, NamesTheKeyThatIsWrong) {
            {"num_key_value_heads", "5", "num_key_value_heads 5"},
            {"num_local_experts", "64", "num_local_experts 64 contradicts num_experts 128"},
            {"mlp_only_layers", "[48]", "mlp_only_layers"},
+           {"layer_types", "[\"full_attention\"]", "layer_types must have one entry"},
+           {"layer_types", "[\"mamba\"]", "layer_types 'mamba'"},
            {"quantization_config", R"({"quant_method": "fp8"})",
             "quantization_config.quant_method 'fp8'"},
        }) {

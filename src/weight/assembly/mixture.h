@@ -29,12 +29,15 @@ struct MixtureKeys {
   bool normalise = true;
   double scaling = 1.0;
   std::uint32_t shared_experts = 0;
+  // One shared expert of shared_expert_intermediate_size, weighted by a gate.
+  bool gated_shared_expert = false;
   // Nothing: blocks are clamped only where the key is stated.
   std::optional<double> swiglu_limit = {};
 };
 
 // Reads the feed-forward blocks of `layers` layers. Spellings of one fact that contradict each
-// other, unknown names and impossible routing are errors that name the key.
+// other, unknown names and impossible routing are errors that name the key. mlp_layer_types
+// overrules a first_k_dense_replace that is the family's default.
 Result<model_spec::Mixture> mixture_from_config(const ConfigReader& config, const MixtureKeys& keys,
                                                 std::uint32_t layers);
 
@@ -78,6 +81,15 @@ constexpr MixtureNames kHubMixture = {
     .shared_down = "shared_experts.down_proj.weight",
     .shared_router = "shared_expert_gate.weight",
 };
+
+// Qwen's checkpoints call the shared expert by another name.
+constexpr MixtureNames kHubGatedMixture = [] {
+  MixtureNames names = kHubMixture;
+  names.shared_gate = "shared_expert.gate_proj.weight";
+  names.shared_up = "shared_expert.up_proj.weight";
+  names.shared_down = "shared_expert.down_proj.weight";
+  return names;
+}();
 
 constexpr MixtureNames kGgufMixture = {
     .gate = "ffn_gate.weight",

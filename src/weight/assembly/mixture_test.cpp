@@ -124,6 +124,9 @@ TEST(Mixture, ListsOfLayersAgreeWithCounts) {
   const Json both =
       with(with(parse(kConfig), "mlp_layer_types", types), "first_k_dense_replace", "1");
   EXPECT_TRUE(names(read(both), {"mlp_layer_types contradicts first_k_dense_replace"}));
+  const auto by_default = read(both, {.dense_layers = 1});
+  ASSERT_TRUE(by_default.ok()) << by_default.error().message;
+  EXPECT_EQ(by_default->is_sparse, stated->is_sparse);
   const auto every_other = read("moe_layer_freq", "2");
   ASSERT_TRUE(every_other.ok());
   EXPECT_EQ(every_other->is_sparse, (std::vector<bool>{true, false, true, false}));

@@ -249,6 +249,8 @@ TEST(MlaMoeConfig, RefusesContradictions) {
                      {"indexer_types", R"(["full"])", {"78 layers, found 1"}},
                      {"index_head_dim", "32", {"64 lanes"}},
                      {"q_lora_rank", "null", {}},
+                     {"layer_types", "[]", {"78 layers, found 0"}},
+                     {"topk_group", "2", {"keeps 2 of 1 groups"}},
                  });
 }
 
