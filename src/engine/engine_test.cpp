@@ -27,7 +27,7 @@ class CountingModel final : public runtime::AnyModel, public runtime::SequenceSt
 
   explicit CountingModel(std::uint64_t context, State state = State::paged) {
     info_.limits = {.vocabulary = kVocabulary, .context = context, .rows = 4};
-    info_.state_bytes_per_sequence = state == State::recurrent ? 1 : 0;
+    info_.is_recurrent = state == State::recurrent;
   }
 
   const ModelInfo& info() const override { return info_; }
@@ -73,7 +73,7 @@ class CountingModel final : public runtime::AnyModel, public runtime::SequenceSt
   Result<std::uint64_t> truncate(SequenceId id, std::uint64_t rows) override {
     std::set<std::uint64_t>& marks = checkpoints_[id];
     marks.erase(marks.upper_bound(rows), marks.end());
-    const bool is_exact = info_.state_bytes_per_sequence == 0 || rows == rows_.at(id);
+    const bool is_exact = !info_.is_recurrent || rows == rows_.at(id);
     const std::uint64_t last = marks.empty() ? 0 : *marks.rbegin();
     rows_.at(id) = is_exact ? rows : last;
     return rows_.at(id);

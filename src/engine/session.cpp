@@ -50,7 +50,7 @@ Result<runtime::RoundOutput> Session::prompt(std::span<const TokenId> prompt, st
 Result<runtime::RoundOutput> Session::read(std::span<const TokenId> rest, std::stop_token stop,
                                            const runtime::PrefillProgress& progress) {
   using runtime::PrefillLogits;
-  if (model_->info().state_bytes_per_sequence == 0) {
+  if (!model_->info().is_recurrent) {
     return runtime::prefill(*model_, sequence_, rest, PrefillLogits::last, stop, progress);
   }
   runtime::PrefillProgress of_all;

@@ -37,8 +37,10 @@ struct ModelInfo {
   std::uint64_t weight_bytes = 0;     // resident
   std::uint64_t bytes_per_token = 0;  // of weights, read by a decode row
   std::uint64_t state_bytes_per_row = 0;
-  // Of its slots, whatever its length (kv_cache::slots_for). Not 0: it is cut at checkpoints alone.
+  // Of its slots, whatever its length (kv_cache::slots_for).
   std::uint64_t state_bytes_per_sequence = 0;
+  // Sequences are cut at checkpoints alone; so in every stage of the model, whatever its layers.
+  bool is_recurrent = false;
   StateReads state_reads;
 };
 

@@ -19,6 +19,7 @@ constexpr const char *kFolder = "test/fixtures/models";
 // A prompt and what follows it, for many sequences at once.
 constexpr std::uint64_t kContext = 128;
 constexpr std::uint64_t kCacheRows = 4096;
+constexpr std::uint32_t kSequences = 16;
 // Numerical policy: logits of a standard deviation of about 1.5 agree within this in f32, or the
 // second where the oracle's own rerun in f64 differs by more than the border.
 constexpr double kTolerance = 2e-3;
@@ -77,6 +78,7 @@ ModelFixture read_model_fixture(const std::string& name) {
   double difference = 0;
   EXPECT_TRUE(json->find("f64_diff")->as_number(difference));
   fixture.tolerance = difference > kUnstableBorder ? kUnstableTolerance : kTolerance;
+  fixture.has_selection = json->find("selects_keys") != nullptr;
   fixture.is_quantised = name.find("-gguf-q") != std::string::npos;
   if (fixture.is_quantised) {
     fixture.tolerance = kQuantisedTolerance;
@@ -91,7 +93,9 @@ registry::Model load_fixture(const ModelFixture& fixture, const ModelSetup& setu
                                     {.context = kContext,
                                      .cache_rows = kCacheRows,
                                      .rows_per_round = setup.rows_per_round,
-                                     .kv_type = setup.kv_type});
+                                     .kv_type = setup.kv_type,
+                                     .stage = setup.stage,
+                                     .sequences = kSequences});
   EXPECT_TRUE(model.ok()) << model.error().message;
   return *std::move(model);
 }

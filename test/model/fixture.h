@@ -16,9 +16,10 @@ struct ModelFixture {
   std::string path;  // folder or GGUF file
   std::vector<TokenId> prompt;
   std::vector<TokenId> greedy;
-  std::vector<float> logits;  // [prompt, vocabulary]
-  double tolerance = 0;       // on a logit, by how stable the oracle itself is
-  bool is_quantised = false;  // activations become int8, which the oracle does not do
+  std::vector<float> logits;   // [prompt, vocabulary]
+  double tolerance = 0;        // on a logit, by how stable the oracle itself is
+  bool is_quantised = false;   // activations become int8, which the oracle does not do
+  bool has_selection = false;  // attention to selected positions alone
 };
 
 // Folders of test/fixtures/models.
@@ -30,6 +31,7 @@ struct ModelSetup {
   unsigned threads = 2;
   std::uint32_t rows_per_round = 512;
   backend::KvType kv_type = backend::KvType::f32;
+  runtime::StageRange stage = {};
 };
 // A model with room for many sequences; fails the running test when it does not load.
 registry::Model load_fixture(const ModelFixture& fixture, const ModelSetup& setup = {});

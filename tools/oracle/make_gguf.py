@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a tiny random GGUF of the dense decoder family with the logits that transformers computes
+"""Makes a tiny random GGUF with the logits that transformers computes
 for the very weights that the file holds, after quantisation.
 
     venv/bin/pip install torch transformers==5.17.0 safetensors numpy gguf==0.19.0
@@ -8,21 +8,27 @@ for the very weights that the file holds, after quantisation.
 
 Writes model.gguf with the expected files of make_checkpoint.py beside it, whose options it shares.
 Architecture llama gets the rows of queries and keys permuted so that the lanes of a rope pair lie
-side by side, and llama3 scaling folded into rope_freqs.weight.
+side by side, and llama3 scaling folded into rope_freqs.weight. gguf_mixture.py has what is done to
+models with experts.
 """
 
 import argparse
 import json
 import math
 import pathlib
+import tempfile
 
 import gguf
 import numpy
 import torch
+from safetensors.numpy import load_file
 
+import gguf_mixture
 import make_checkpoint
+from tiny_model import named_weights
 
-ARCHITECTURES = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
+DENSE = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
+ARCHITECTURES = {**DENSE, **gguf_mixture.ARCHITECTURES}
 OUTER = {
     "model.embed_tokens": "token_embd",
     "model.norm": "output_norm",
@@ -51,8 +57,12 @@ def gguf_name(name):
     return f"blk.{layer}.{LAYER[inner]}.{kind}"
 
 
-def stored_type(parameter, matrix_type):
-    return gguf.GGMLQuantizationType.F32 if parameter.dim() == 1 else matrix_type
+def stored_type(name, values, matrix_type):
+    """By the name in the model or in the file; routers are always F32."""
+    is_router = name.endswith("mlp.gate.weight")
+    if is_router or gguf_mixture.is_always_f32(name, values):
+        return gguf.GGMLQuantizationType.F32
+    return matrix_type
 
 
 def store(values, kind):
@@ -65,10 +75,11 @@ def through_the_file(kind):
 
     def adjust(model):
         with torch.no_grad():
-            for parameter in model.parameters():
-                stored = stored_type(parameter, kind)
-                raw = store(parameter.numpy().astype(numpy.float32), stored)
-                parameter.copy_(torch.from_numpy(gguf.quants.dequantize(raw, stored).copy()))
+            for name, weight in named_weights(model):
+                values = weight.numpy().astype(numpy.float32)
+                stored = stored_type(name, values, kind)
+                values = gguf.quants.dequantize(store(values, stored), stored)
+                weight.copy_(torch.from_numpy(values.copy()))
 
     return adjust
 
@@ -123,25 +134,43 @@ def write_metadata(writer, config):
         raise SystemExit(f"rope type {rope['rope_type']} has no GGUF spelling here")
 
 
-def write_gguf(out, family, settings, kind="F16", seed=1, prompt_tokens=28, greedy=12):
-    out = pathlib.Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    matrix_type = gguf.GGMLQuantizationType[kind]
-    settings = {"bos_token_id": 1, "eos_token_id": 2, **settings}
-    model, answer = make_checkpoint.find_seed(
-        family, settings, "f32", seed, prompt_tokens, greedy, through_the_file(matrix_type)
-    )
-    make_checkpoint.write_expected(out, family, answer)
-    writer = gguf.GGUFWriter(out / "model.gguf", ARCHITECTURES[family])
-    write_metadata(writer, model.config)
+def dense_tensors(model, family):
     heads = {"q_proj": model.config.num_attention_heads, "k_proj": model.config.num_key_value_heads}
     for name, parameter in model.named_parameters():
         values = parameter.detach().numpy().astype(numpy.float32)
         module = name.split(".")[-2]
         if ARCHITECTURES[family] == "llama" and module in heads:
             values = pairs_side_by_side(values, heads[module])
-        stored = stored_type(parameter, matrix_type)
-        writer.add_tensor(gguf_name(name), store(values, stored), raw_dtype=stored)
+        yield gguf_name(name), values
+
+
+def mixture_tensors(model, family):
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        tensors = load_file(pathlib.Path(folder) / "model.safetensors")
+    yield from gguf_mixture.convert(tensors, model.config, family)
+
+
+def write_gguf(out, family, settings, kind="F16", seed=1, prompt_tokens=28, greedy=12,
+               border=make_checkpoint.BORDER_LIMIT):
+    out = pathlib.Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    matrix_type = gguf.GGMLQuantizationType[kind]
+    settings = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": None, **settings}
+    model, answer = make_checkpoint.find_seed(
+        family, settings, "f32", seed, prompt_tokens, greedy, through_the_file(matrix_type),
+        border,
+    )
+    make_checkpoint.write_expected(out, family, answer)
+    writer = gguf.GGUFWriter(out / "model.gguf", ARCHITECTURES[family])
+    if family in DENSE:
+        write_metadata(writer, model.config)
+    else:
+        gguf_mixture.write_metadata(writer, model.config, family)
+    tensors = dense_tensors if family in DENSE else mixture_tensors
+    for name, values in tensors(model, family):
+        stored = stored_type(name, values, matrix_type)
+        writer.add_tensor(name, store(numpy.ascontiguousarray(values), stored), raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

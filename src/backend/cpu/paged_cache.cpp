@@ -49,7 +49,8 @@ Result<PagedCache> PagedCache::make(const PagedCacheSpec& spec) {
     return PagedCache(spec, nullptr);
   }
   const auto bytes = checked_multiply(page_bytes(spec), std::size_t{spec.pages});
-  void *memory = MAP_FAILED;
+  // A stage may have none of the layers that keep something here.
+  void *memory = bytes == std::size_t{0} ? nullptr : MAP_FAILED;
   if (bytes && *bytes > 0) {
     memory = mmap(nullptr, *bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -70,7 +70,8 @@ Result<SlotCache> SlotCache::make(const SlotCacheSpec& spec) {
     return SlotCache(spec, nullptr);
   }
   const auto bytes = total_bytes(spec);
-  void *memory = MAP_FAILED;
+  // A stage may have none of the layers that keep something here.
+  void *memory = bytes == std::size_t{0} ? nullptr : MAP_FAILED;
   if (bytes && *bytes > 0) {
     memory = mmap(nullptr, *bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -22,6 +22,7 @@ Result<RecurrentPlan> plan_recurrent(const B& backend, StateNeed need,
                                      const LoadOptions& options) {
   size_pages(backend, pages, need);
   need.slot_bytes = backend.slot_bytes(slots);
+  need.is_recurrent = true;
   ZLLM_TRY(const StatePlan plan, plan_states(need, options, backend.available_bytes()));
   pages.pages = plan.pages;
   slots.slots = kv_cache::slots_for(options.sequences);

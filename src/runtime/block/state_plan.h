@@ -18,9 +18,10 @@ struct StateNeed {
   std::uint64_t weight_bytes = 0;
   std::uint64_t page_bytes = 0;
   std::uint32_t page_tokens = 1;
-  std::uint64_t index_page_bytes = 0;   // of a page, the index keys alone
-  std::uint64_t chosen_rows = 0;        // of the latents, that a row reads; 0: all of them
-  std::uint64_t slot_bytes = 0;         // 0: no recurrent state
+  std::uint64_t index_page_bytes = 0;  // of a page, the index keys alone
+  std::uint64_t chosen_rows = 0;       // of the latents, that a row reads; 0: all of them
+  std::uint64_t slot_bytes = 0;
+  bool is_recurrent = false;            // has slots, of no bytes where a stage has no such layer
   std::uint64_t workspace_columns = 0;  // f32 values of one row of a round, in all tensors
   std::uint64_t logit_bytes = 0;
   std::uint64_t max_positions = 0;
