@@ -45,9 +45,6 @@ std::size_t total_bytes(const PagedCacheSpec& spec) {
 std::size_t PagedCache::page_bytes(const PagedCacheSpec& spec) { return plane_begins(spec).back(); }
 
 Result<PagedCache> PagedCache::make(const PagedCacheSpec& spec) {
-  if (spec.planes.empty()) {  // a stage without attention has pages of nothing
-    return PagedCache(spec, nullptr);
-  }
   const auto bytes = checked_multiply(page_bytes(spec), std::size_t{spec.pages});
   // A stage may have none of the layers that keep something here.
   void *memory = bytes == std::size_t{0} ? nullptr : MAP_FAILED;

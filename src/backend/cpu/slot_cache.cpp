@@ -66,9 +66,6 @@ std::size_t SlotCache::slot_bytes(const SlotCacheSpec& spec) {
 }
 
 Result<SlotCache> SlotCache::make(const SlotCacheSpec& spec) {
-  if (spec.planes.empty()) {  // a stage without recurrent layers has slots of nothing
-    return SlotCache(spec, nullptr);
-  }
   const auto bytes = total_bytes(spec);
   // A stage may have none of the layers that keep something here.
   void *memory = bytes == std::size_t{0} ? nullptr : MAP_FAILED;

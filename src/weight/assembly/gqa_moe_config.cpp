@@ -154,12 +154,12 @@ Result<model_spec::GqaMoe> gqa_moe_from_config(const Json& json,
   spec.vocabulary = sizes.vocabulary;
   spec.hidden = sizes.hidden;
   spec.layers = sizes.layers;
-  ZLLM_TRY(check_layer_types(config, "full_attention", sizes.layers));
   ZLLM_TRY(spec.norm_epsilon, config.number_or("rms_norm_eps", kEpsilonRange, rules.norm_epsilon));
   ZLLM_TRY(spec.max_positions,
            config.integer_or("max_position_embeddings", kPositionRange, rules.positions));
   ZLLM_TRY(read_heads(config, rules, spec));
   ZLLM_TRY(read_window(config, rules, spec));
+  ZLLM_TRY(check_layer_types(config, "full_attention", sizes.layers));
   ZLLM_TRY(read_flags(config, rules, spec));
   ZLLM_TRY(spec.mixture, mixture_from_config(config, rules.mixture, spec.layers));
   const RopeContext context{

@@ -194,6 +194,16 @@ TEST(GqaMoeAssembly, BindsHubTensors) {
   EXPECT_EQ(model->facts.end_tokens, (std::vector<TokenId>{2, 3}));
 }
 
+TEST(GqaMoeAssembly, TakesSharedExpertsWithoutElements) {
+  TensorList tensors = glm_tensors();
+  const std::string shared = "model.layers.1.mlp.shared_experts.";
+  tensors.set(shared + "gate_proj.weight", {0, 32}).set(shared + "up_proj.weight", {0, 32});
+  tensors.set(shared + "down_proj.weight", {32, 0});
+  const auto model = assemble_hub(tensors, with(parse(kSmallGlm), "n_shared_experts", "0"));
+  EXPECT_TRUE(model.ok()) << model.error().message;
+  EXPECT_TRUE(names(assemble_hub(tensors, parse(kSmallGlm)), {shared}));
+}
+
 TEST(GqaMoeAssembly, KnowsDraftLayersAndNoOthers) {
   TensorList tensors = glm_tensors();
   tensors.set("model.layers.2.eh_proj.weight", {32, 64});
