@@ -201,6 +201,9 @@ class WrongBackend {
                  const activation::Spec& act, backend::LinearOutput output, Tensor& out) {
     return spoil(Op::experts, cpu_->experts(in, experts, routing, act, output, out), out);
   }
+  Status add_gated(const Tensor& rows, const Tensor& gates, Tensor& out) {
+    return cpu_->add_gated(rows, gates, out);
+  }
 
  private:
   // The last element is off by more than any bound allows, and not zero.
