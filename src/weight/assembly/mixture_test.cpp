@@ -80,7 +80,7 @@ TEST(Mixture, NamesTheKeyThatIsWrong) {
            {"num_experts_per_token", "3", "num_experts_per_tok 2"},
            {"num_experts_per_tok", "9", "num_experts_per_tok chooses 9 of 8"},
            {"n_group", "3", "n_group has 3 groups"},
-           {"topk_group", "2", "n_group keeps 2 of 1"},
+           {"topk_group", "2", "topk_group keeps 2 of 1"},
            {"scoring_func", "\"tanh\"", "scoring_func 'tanh'"},
            {"topk_method", "\"group_limited_greedy\"", "topk_method 'group_limited_greedy'"},
            {"hidden_act", "\"gelu\"", "hidden_act 'gelu'"},
