@@ -1,5 +1,7 @@
 // Latent attention and sparse selection of a large model's ratios: one decode row at depth, dense
-// and over selected keys, and rows of a prompt. latent_bench [scalar|avx2|avx512 [threads]]
+// and over selected keys, and rows of a prompt.
+// latent_bench [scalar|avx2|avx512 [threads [encoding of the lifting matrices [heads]]]]; half as
+// many index heads
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,14 +20,19 @@
 namespace zllm::backend::cpu {
 namespace {
 
-constexpr attention::mla::Spec kSpec = {
-    .heads = 64, .latent = 512, .nope = 192, .rope = 64, .value = 256, .scale = 0.0625F};
-constexpr attention::sparse::IndexerSpec kIndexer = {
-    .heads = 32, .width = 128, .top_k = 2048, .score_scale = 0.088F, .weight_scale = 0.177F};
+struct Dims {
+  attention::mla::Spec mla = {
+      .heads = 64, .latent = 512, .nope = 192, .rope = 64, .value = 256, .scale = 0.0625F};
+  attention::sparse::IndexerSpec indexer = {
+      .heads = 32, .width = 128, .top_k = 2048, .score_scale = 0.088F, .weight_scale = 0.177F};
+};
+
 constexpr PlaneId kLatents{0};
 constexpr PlaneId kIndexKeys{1};
+constexpr std::uint32_t kFewRows = 4;  // are measured more often
 
 unsigned threads = 1;
+encoding::Encoding format = encoding::Encoding::f16;
 
 // One thread is timed by its processor time, which other programs disturb less.
 double seconds() {
@@ -104,29 +111,30 @@ __attribute__((target("avx512f"), noinline)) float multiply_registers(int rounds
 }
 
 double peak_avx512() {
-  constexpr int kRounds = 1000000;
+  volatile int rounds = 1000000;  // not known when compiled, so every call counts
   volatile float kept = 0;
-  const double time = best_of(7, [&] { kept = multiply_registers(kRounds); });
-  return 16.0 * 32.0 * kRounds / time;
+  const double time = best_of(7, [&] { kept = multiply_registers(rounds); });
+  return 16.0 * 32.0 * rounds / time;
 }
 #endif
 
 struct Rig {
-  Rig(CpuBackend& cpu, std::uint32_t depth, std::uint32_t rows)
+  Rig(CpuBackend& cpu, const Dims& sizes, std::uint32_t depth, std::uint32_t rows)
       : backend(cpu),
+        dims(sizes),
         count(rows),
         cache(need(cpu.paged_cache(
-            {.planes = {{.kind = PlaneKind::latents, .width = kSpec.latent + kSpec.rope},
-                        {.kind = PlaneKind::index_keys, .width = kIndexer.width}},
+            {.planes = {{.kind = PlaneKind::latents, .width = dims.mla.latent + dims.mla.rope},
+                        {.kind = PlaneKind::index_keys, .width = dims.indexer.width}},
              .type = KvType::f16,
              .pages = (depth + rows + 31) / 32}))),
-        queries(noise_tensor(rows, kSpec.heads * (kSpec.nope + kSpec.rope))),
-        latents(noise_tensor(rows, kSpec.latent)),
-        keys(noise_tensor(rows, kSpec.rope)),
-        out(noise_tensor(rows, kSpec.heads * kSpec.value)),
-        index_queries(noise_tensor(rows, kIndexer.heads * kIndexer.width)),
-        index_keys(noise_tensor(rows, kIndexer.width)),
-        weights(noise_tensor(rows, kIndexer.heads)) {
+        queries(noise_tensor(rows, dims.mla.heads * (dims.mla.nope + dims.mla.rope))),
+        latents(noise_tensor(rows, dims.mla.latent)),
+        keys(noise_tensor(rows, dims.mla.rope)),
+        out(noise_tensor(rows, dims.mla.heads * dims.mla.value)),
+        index_queries(noise_tensor(rows, dims.indexer.heads * dims.indexer.width)),
+        index_keys(noise_tensor(rows, dims.indexer.width)),
+        weights(noise_tensor(rows, dims.indexer.heads)) {
     std::vector<std::uint16_t> halves(cache.page(PageId{0}).size() / 2);
     for (std::uint32_t page = 0; page < cache.spec().pages; ++page) {
       // Neighbours in the sequence are not neighbours in memory.
@@ -136,31 +144,33 @@ struct Rig {
       }
       need(cpu.import_page(cache, PageId{page}, std::as_bytes(std::span(halves))));
     }
-    matrix.resize(std::size_t{kSpec.heads} * (kSpec.nope + kSpec.value) * kSpec.latent);
-    for (std::size_t i = 0; i < matrix.size(); ++i) {
-      matrix[i] = noise_half(i);
+    const std::uint64_t matrix_rows =
+        std::uint64_t{dims.mla.heads} * (dims.mla.nope + dims.mla.value);
+    matrix.resize(matrix_rows * *encoding::row_bytes(format, dims.mla.latent));
+    for (std::size_t i = 0; i + 1 < matrix.size(); i += 2) {
+      // Moderate numbers as halves and as the scales of blocks.
+      const std::uint16_t half = noise_half(i);
+      std::memcpy(matrix.data() + i, &half, sizeof(half));
     }
     LatentUpViews views;
-    views.fused = {.encoding = encoding::Encoding::f16,
-                   .rows = std::uint64_t{kSpec.heads} * (kSpec.nope + kSpec.value),
-                   .columns = kSpec.latent,
-                   .bytes = std::as_bytes(std::span(matrix))};
-    up = need(cpu.load_latent_up(views, kSpec));
+    views.fused = {
+        .encoding = format, .rows = matrix_rows, .columns = dims.mla.latent, .bytes = matrix};
+    up = need(cpu.load_latent_up(views, dims.mla));
     segment = {.rows = rows, .position = depth, .pages = pages};
   }
 
   void dense() {
-    need(backend.attend_latent(cache, kLatents, kSpec, {&segment, 1},
+    need(backend.attend_latent(cache, kLatents, dims.mla, {&segment, 1},
                                {.queries = &queries, .latents = &latents, .shared_keys = &keys}, up,
                                out));
   }
   void select() {
     const IndexInputs<Tensor> inputs = {
         .queries = &index_queries, .keys = &index_keys, .weights = &weights, .gates = nullptr};
-    need(backend.select_keys(cache, kIndexKeys, kIndexer, {&segment, 1}, inputs, selection));
+    need(backend.select_keys(cache, kIndexKeys, dims.indexer, {&segment, 1}, inputs, selection));
   }
   void sparse() {
-    need(backend.attend_selected(cache, kLatents, kSpec, {&segment, 1}, selection,
+    need(backend.attend_selected(cache, kLatents, dims.mla, {&segment, 1}, selection,
                                  {.queries = &queries, .latents = &latents, .shared_keys = &keys},
                                  up, out));
   }
@@ -172,6 +182,7 @@ struct Rig {
   }
 
   CpuBackend& backend;
+  Dims dims;
   std::uint32_t count;
   PagedCache cache;
   Tensor queries;
@@ -181,7 +192,7 @@ struct Rig {
   Tensor index_queries;
   Tensor index_keys;
   Tensor weights;
-  std::vector<std::uint16_t> matrix;
+  std::vector<std::byte> matrix;
   std::vector<PageId> pages;
   LatentUp up;
   PagedSegment segment;
@@ -193,22 +204,47 @@ void line(const char *what, double time, double keys, double operations, double 
               time / keys * 1e9, operations / time / 1e9, 100.0 * operations / time / peak);
 }
 
-void measure(CpuBackend& backend, std::uint32_t depth, std::uint32_t rows, double peak) {
-  Rig rig(backend, depth, rows);
+// Medians of runs in turn, so that a disturbance meets all alike.
+struct Times {
+  std::vector<double> up, dense, select, sparse;
+};
+
+double median(std::vector<double>& times) {
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+Times take_turns(Rig& rig, int repeats) {
+  const auto time_of = [](auto work) { return best_of(1, work); };
+  Times times;
+  for (int i = 0; i < repeats; ++i) {
+    rig.select_own();
+    times.up.push_back(time_of([&] { rig.sparse(); }));
+    times.dense.push_back(time_of([&] { rig.dense(); }));
+    times.select.push_back(time_of([&] { rig.select(); }));
+    times.sparse.push_back(time_of([&] { rig.sparse(); }));
+  }
+  return times;
+}
+
+void measure(CpuBackend& backend, const Dims& dims, std::uint32_t depth, std::uint32_t rows,
+             double peak) {
+  Rig rig(backend, dims, depth, rows);
   const double count = rows;
   const double seen = count * depth + count * (count + 1) / 2;
-  const double kept = count * std::min<double>(kIndexer.top_k, depth);
-  const double score = 2.0 * kIndexer.heads * kIndexer.width;
-  const double attend = 2.0 * kSpec.heads * (2.0 * kSpec.latent + kSpec.rope);
-  const double lift =
-      2.0 * count * kSpec.heads * kSpec.latent * static_cast<double>(kSpec.nope + kSpec.value);
-  const int repeats = rows == 1 ? 7 : 2;
-  rig.select_own();
-  const double up = best_of(repeats, [&] { rig.sparse(); });
-  const double dense = best_of(repeats, [&] { rig.dense(); });
-  const double select = best_of(repeats, [&] { rig.select(); });
-  const double sparse = best_of(repeats, [&] { rig.sparse(); });
-  std::printf("%u rows at %u, %u threads\n", rows, depth, backend.threads());
+  const double kept = count * std::min<double>(dims.indexer.top_k, depth);
+  const double score = 2.0 * dims.indexer.heads * dims.indexer.width;
+  const double attend = 2.0 * dims.mla.heads * (2.0 * dims.mla.latent + dims.mla.rope);
+  const double lift = 2.0 * count * dims.mla.heads * dims.mla.latent *
+                      static_cast<double>(dims.mla.nope + dims.mla.value);
+  take_turns(rig, 1);
+  Times times = take_turns(rig, rows <= kFewRows ? 11 : 3);
+  const double up = median(times.up);
+  const double dense = median(times.dense);
+  const double select = median(times.select);
+  const double sparse = median(times.sparse);
+  std::printf("%u rows at %u, %u heads, %u threads\n", rows, depth, dims.mla.heads,
+              backend.threads());
   line("absorb and lift", up, count, lift, peak);
   line("dense attention without these", dense - up, seen, seen * attend, peak);
   line("selection", select, seen, seen * score, peak);
@@ -221,6 +257,7 @@ int run(int argc, char **argv) {
   using kernel::cpu::Isa;
   const Isa isa = kernel::cpu::isa_named(argc > 1 ? argv[1] : "").value_or(Isa::avx512);
   threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+  format = encoding::encoding_named(argc > 3 ? argv[3] : "").value_or(encoding::Encoding::f16);
   const auto backend = need(CpuBackend::create({.threads = threads, .isa_cap = isa}));
   double peak = 1e11;
 #if defined(__x86_64__)
@@ -230,8 +267,14 @@ int run(int argc, char **argv) {
 #endif
   std::printf("%s, peak of avx512 %.1f GFLOP/s\n",
               std::string(kernel::cpu::name(backend->isa())).c_str(), peak / 1e9);
-  measure(*backend, 32767, 1, peak);
-  measure(*backend, 8192, 64, peak);
+  Dims dims;
+  if (argc > 4) {
+    dims.mla.heads = static_cast<std::uint32_t>(std::atoi(argv[4]));
+    dims.indexer.heads = dims.mla.heads / 2;
+  }
+  measure(*backend, dims, 32767, 1, peak);
+  measure(*backend, dims, 32764, 4, peak);
+  measure(*backend, dims, 8192, 64, peak);
   return 0;
 }
 

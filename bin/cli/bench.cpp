@@ -19,6 +19,9 @@ void describe(Options& options, OptionTable& table) {
                Range<std::uint64_t>{0, kMost});
   table.number("depth", "Tokens of context before the measured answer", options.depth,
                Range<std::uint64_t>{0, kMost});
+  table.toggle("synthetic-depth",
+               "Fill the depth with copies of 512 computed rows: quick, for speed alone",
+               options.synthetic_depth);
   table.number("repeat", "Runs of each, of which the median counts", options.repeat,
                Range<std::uint64_t>{1, 1000});
   table.toggle("json", "One JSON object in place of the text", options.json);

@@ -79,8 +79,9 @@ Fit find_fit(const weight::ModelFiles& files) {
   fit.need = needs->memory;
   fit.warnings = std::move(needs->warnings);
   const auto limits = memory_limits();
-  auto fitted = runtime::fit_memory(
-      *fit.need, kOneSequence, limits ? std::optional<std::uint64_t>(limits->available) : std::nullopt);
+  auto fitted =
+      runtime::fit_memory(*fit.need, kOneSequence,
+                          limits ? std::optional<std::uint64_t>(limits->available) : std::nullopt);
   if (fitted.ok()) {
     fit.fit = *fitted;
   } else {

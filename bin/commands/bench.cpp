@@ -9,6 +9,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/runtime/prefill.h>
+#include <zllm/runtime/synthetic_rows.h>
 
 namespace zllm::commands {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using runtime::AnyModel;
 using runtime::PrefillLogits;
+using runtime::SequenceSnapshot;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -60,11 +62,22 @@ Status measure_prefill(AnyModel& model, std::uint64_t count, Measured& measured)
   return output.ok() ? Status() : Status(output.error());
 }
 
-Status measure_decode(AnyModel& model, const BenchOptions& options, Measured& measured) {
+// The rows that every decode starts from without computing them; none where all are computed.
+Result<SequenceSnapshot> synthetic_context(AnyModel& model, const BenchOptions& options) {
+  constexpr std::uint64_t kComputed = 2 * runtime::kTileRows;
+  if (!options.synthetic_depth || options.depth <= kComputed) {
+    return SequenceSnapshot();
+  }
+  const std::vector<TokenId> tokens = random_tokens(kComputed, model.info().limits.vocabulary);
+  return runtime::synthetic_rows(model, tokens, options.depth);
+}
+
+Status measure_decode(AnyModel& model, const BenchOptions& options,
+                      const SequenceSnapshot& synthetic, Measured& measured) {
   const std::uint32_t vocabulary = model.info().limits.vocabulary;
-  const std::vector<TokenId> context = random_tokens(options.depth, vocabulary);
+  const std::vector<TokenId> context = random_tokens(options.depth - synthetic.rows, vocabulary);
   const std::vector<TokenId> tokens = random_tokens(options.gen_tokens, vocabulary);
-  ZLLM_TRY(const SequenceId id, model.states().create(0));
+  ZLLM_TRY(const SequenceId id, model.states().import_state(synthetic));
   ZLLM_TRY(runtime::prefill(model, id, context, PrefillLogits::none));
   const Clock::time_point start = Clock::now();
   for (const TokenId token : tokens) {
@@ -82,6 +95,7 @@ std::string report(const BenchOptions& options, const AnyModel& model, const Mea
       prefill > 0 ? static_cast<double>(options.prompt_tokens) / prefill : 0;
   const double decode_rate = decode > 0 ? static_cast<double>(options.gen_tokens) / decode : 0;
   const runtime::ModelInfo& info = model.info();
+  const std::uint64_t state_bytes = info.state_reads.bytes(options.depth);
   if (!options.json) {
     return concat("model     ", info.architecture, ", ", info.layers, " layers, ",
                   info.parameter_count / 1000000, " M parameters, backend ", info.backend,
@@ -89,15 +103,17 @@ std::string report(const BenchOptions& options, const AnyModel& model, const Mea
                   " tokens, ", prefill_rate, " tokens/s\ndecode    ", options.gen_tokens,
                   " tokens at depth ", options.depth, ", ", decode_rate, " tokens/s (",
                   decode_rate * static_cast<double>(info.bytes_per_token) / 1e9,
-                  " GB/s of weights)\nfirst     ", first_token_seconds, " s\nmemory    ",
+                  " GB/s of weights, ", decode_rate * static_cast<double>(state_bytes) / 1e9,
+                  " GB/s of state)\nfirst     ", first_token_seconds, " s\nmemory    ",
                   peak_memory_bytes() / (1 << 20), " MiB\n");
   }
   return concat(
       "{\"model\":\"", info.architecture, "\",\"backend\":\"", info.backend,
-      "\",\"parameters\":", info.parameter_count,
+      "\",\"parameters\":", info.parameter_count, ",\"weight_bytes\":", info.weight_bytes,
       ",\"prefill\":{\"tokens\":", options.prompt_tokens, ",\"tokens_per_second\":", prefill_rate,
       "},\"decode\":{\"tokens\":", options.gen_tokens, ",\"depth\":", options.depth,
       ",\"tokens_per_second\":", decode_rate, ",\"bytes_per_token\":", info.bytes_per_token,
+      ",\"state_bytes_per_token\":", state_bytes,
       "},\"time_to_first_token_seconds\":", first_token_seconds, ",\"load_seconds\":", load_seconds,
       ",\"peak_memory_bytes\":", peak_memory_bytes(), "}\n");
 }
@@ -126,8 +142,9 @@ Result<std::string> run_bench(const BenchOptions& options) {
   while (measured.prefill.size() + 1 < options.repeat || measured.prefill.empty()) {
     ZLLM_TRY(measure_prefill(model, options.prompt_tokens, measured));
   }
+  ZLLM_TRY(const SequenceSnapshot synthetic, synthetic_context(model, options));
   while (options.gen_tokens > 0 && measured.decode.size() < options.repeat) {
-    ZLLM_TRY(measure_decode(model, options, measured));
+    ZLLM_TRY(measure_decode(model, options, synthetic, measured));
   }
   ZLLM_TRY(loaded.check());
   return report(options, model, measured, load_seconds, first_token_seconds);

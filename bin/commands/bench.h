@@ -15,6 +15,7 @@ struct BenchOptions {
   std::uint64_t prompt_tokens = 512;
   std::uint64_t gen_tokens = 128;
   std::uint64_t depth = 0;  // context that the measured decode starts from; 0 = right after nothing
+  bool synthetic_depth = false;  // copies of a short context fill the depth
   std::uint64_t repeat = 3;
   bool json = false;
 };

@@ -17,9 +17,9 @@ struct ModelOptions {
   std::string backend = "cpu";
   unsigned threads = 0;
   std::uint64_t context = 0;
-  std::string kv_type;        // "f16", "f32", or empty for the command's default
+  std::string kv_type;          // "f16", "f32", or empty for the command's default
   std::uint32_t sequences = 1;  // that the command keeps at once
-  bool deterministic = true;  // the CPU backend always is; others offer it as a mode
+  bool deterministic = true;    // the CPU backend always is; others offer it as a mode
 };
 
 // The type of the cache where the options leave it open.

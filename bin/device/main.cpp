@@ -1,8 +1,9 @@
-// zllm-device: logits and bench alone, for machines that get nothing but this program.
+// zllm-device: logits, bench and conformance alone, for machines that get nothing but this program.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <zllm/base/text.h>
 
 #include "commands/bench.h"
+#include "commands/conformance.h"
 #include "commands/logits.h"
 
 namespace {
@@ -23,8 +25,10 @@ constexpr std::string_view kUsage =
     "         (--tokens 1,2,3 | --tokens-file FILE | --sequences FILE)\n"
     "         [--append-at K] [--decode-from K] [--greedy N]\n"
     "       zllm-device bench --model PATH [--prompt-tokens N] [--gen-tokens N] [--depth N]\n"
-    "         [--repeat N] [--json]\n"
-    "both:    [--backend NAME] [--threads N] [--context N] [--kv-type f32|f16] [--deterministic]\n";
+    "         [--synthetic-depth] [--repeat N] [--json]\n"
+    "both:    [--backend NAME] [--threads N] [--context N] [--kv-type f32|f16] [--deterministic]\n"
+    "       zllm-device conformance [--backend NAME] [--threads N] [--cases DIR] [--record FILE]\n"
+    "         [--json]\n";
 
 using Setter = std::function<bool(std::string_view)>;
 
@@ -99,12 +103,34 @@ Status run_bench(std::span<char *const> arguments) {
   flags.number("--gen-tokens", options.gen_tokens);
   flags.number("--depth", options.depth);
   flags.number("--repeat", options.repeat);
+  flags.switches["--synthetic-depth"] = &options.synthetic_depth;
   flags.switches["--json"] = &options.json;
   ZLLM_TRY(parse(flags, arguments));
   ZLLM_TRY(const std::string report, commands::run_bench(options));
   std::fputs(report.c_str(), stdout);
   return {};
 }
+
+Status run_conformance(std::span<char *const> arguments) {
+  commands::ConformanceOptions options;
+  Flags flags;
+  flags.text("--backend", options.backend);
+  flags.text("--cases", options.cases);
+  flags.text("--record", options.record);
+  flags.number("--threads", options.threads);
+  flags.switches["--json"] = &options.json;
+  ZLLM_TRY(parse(flags, arguments));
+  ZLLM_TRY(const commands::ConformanceRun done, commands::run_conformance(options));
+  std::fputs(done.report.c_str(), stdout);
+  return done.verdict;
+}
+
+struct DeviceCommand {
+  std::string_view name;
+  Status (*run)(std::span<char *const> arguments);
+};
+constexpr DeviceCommand kCommands[] = {
+    {"logits", run_logits}, {"bench", run_bench}, {"conformance", run_conformance}};
 
 }  // namespace
 
@@ -115,7 +141,8 @@ int main(int argc, char **argv) {
     std::fputs(std::string(kUsage).c_str(), stdout);
     return 0;
   }
-  if (command != "logits" && command != "bench") {
+  const auto found = std::ranges::find(kCommands, command, &DeviceCommand::name);
+  if (found == std::end(kCommands)) {
     std::fputs(std::string(kUsage).c_str(), stderr);
     return 2;
   }
@@ -125,8 +152,7 @@ int main(int argc, char **argv) {
       return 0;
     }
   }
-  const Status status =
-      command == "logits" ? run_logits(arguments.subspan(1)) : run_bench(arguments.subspan(1));
+  const Status status = found->run(arguments.subspan(1));
   if (!status.ok()) {
     std::fprintf(stderr, "zllm-device: %s\n", status.error().message.c_str());
     return 1;

@@ -8,7 +8,8 @@
 
 namespace zllm::model_spec {
 
-// Grouped-query decoders with routed experts: Qwen3-MoE, GLM-4.5 and 4.6. Dimensions in elements.
+// Grouped-query decoders with routed experts: Qwen1.5-MoE and Qwen2-MoE, Qwen3-MoE, GLM-4.5
+// and 4.6. Dimensions in elements.
 struct GqaMoe {
   std::string architecture;  // the file's own name
   std::uint32_t vocabulary = 0;

@@ -37,6 +37,17 @@ void add_expert(const ExpertWeights& weights, const activation::Spec& act, std::
 
 }  // namespace
 
+void add_gated(std::span<const float> rows, std::span<const float> gates, std::size_t width,
+               std::span<float> output) {
+  ZLLM_CHECK(rows.size() == gates.size() * width, "add_gated: rows");
+  ZLLM_CHECK(output.size() == rows.size(), "add_gated: output");
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    const double gate = activation::sigmoid(static_cast<double>(gates[i / width]));
+    output[i] =
+        static_cast<float>(static_cast<double>(output[i]) + gate * static_cast<double>(rows[i]));
+  }
+}
+
 void apply(const ExpertWeights& weights, const activation::Spec& act, const Routing& routing,
            std::span<const float> input, std::span<float> output) {
   const std::size_t width = weights.width;

@@ -24,6 +24,11 @@ struct ExpertWeights {
 void apply(const ExpertWeights& weights, const activation::Spec& act, const Routing& routing,
            std::span<const float> input, std::span<float> output);
 
+// output += sigmoid(gate) * rows, one gate a row: how a gated shared expert joins the routed ones
+// (Qwen1.5-MoE, 2024). f32 in and out, f64 between.
+void add_gated(std::span<const float> rows, std::span<const float> gates, std::size_t width,
+               std::span<float> output);
+
 // Rows of each expert, ascending: begins[e] .. begins[e + 1] index `slots`, whose entries number
 // the routing's [rows, top_k] places.
 struct ExpertRows {

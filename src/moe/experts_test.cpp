@@ -173,5 +173,13 @@ TEST(Experts, GroupsHoldEverySlotOnce) {
   EXPECT_THAT(seen, testing::Each(1));
 }
 
+TEST(AddGated, WeighsEachRowByItsOwnGate) {
+  const std::vector<float> rows = {1.0f, -2.0f, 4.0f, 8.0f, 3.0f, 3.0f};
+  const std::vector<float> gates = {0.0f, -1000.0f, 1000.0f};
+  std::vector<float> output = {10.0f, 10.0f, 1.0f, 1.0f, -1.0f, 0.0f};
+  add_gated(rows, gates, 2, output);
+  EXPECT_THAT(output, ElementsAre(10.5f, 9.0f, 1.0f, 1.0f, 2.0f, 3.0f));
+}
+
 }  // namespace
 }  // namespace zllm::moe

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <cstddef>
 #include <limits>
 #include <numeric>
 #include <string_view>
@@ -20,13 +22,33 @@ Error refused(std::string_view field, std::string_view reason) {
 
 std::string_view flaw(float value) { return std::isnan(value) ? " is NaN" : " is infinite"; }
 
+// An exact sum of two numbers: the rounded one and what rounding lost (Knuth's two-sum). A score
+// far below the last place of a large bias still orders experts.
+struct Choice {
+  double sum = 0.0;
+  double lost = 0.0;
+
+  auto operator<=>(const Choice&) const = default;
+};
+
+constexpr Choice kMasked{.sum = -std::numeric_limits<double>::infinity(), .lost = 0.0};
+
+Choice add(double a, double b) {
+  const double sum = a + b;
+  const double b_part = sum - a;
+  return {.sum = sum, .lost = (a - (sum - b_part)) + (b - b_part)};
+}
+
 // Indices of the `count` highest values, of equal ones the lower; in ascending order.
-std::vector<std::uint32_t> highest(std::span<const double> values, std::uint32_t count) {
+std::vector<std::uint32_t> highest(std::span<const Choice> values, std::uint32_t count) {
   std::vector<std::uint32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [values](std::uint32_t a, std::uint32_t b) {
-    return values[a] != values[b] ? values[a] > values[b] : a < b;
-  });
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(count);
+  if (end != order.end()) {
+    std::nth_element(order.begin(), end, order.end(), [values](std::uint32_t a, std::uint32_t b) {
+      return values[a] != values[b] ? values[a] > values[b] : a < b;
+    });
+  }
   order.resize(count);
   std::sort(order.begin(), order.end());
   return order;
@@ -51,19 +73,23 @@ std::vector<double> scores_of(Scoring scoring, std::span<const float> logits) {
 }
 
 // The sum of the two best, or the only one.
-double group_value(std::span<const double> choices) {
-  double best = -std::numeric_limits<double>::infinity();
-  double second = best;
-  for (const double choice : choices) {
+Choice group_value(std::span<const Choice> choices) {
+  Choice best = kMasked;
+  Choice second = kMasked;
+  for (const Choice& choice : choices) {
     second = std::max(second, std::min(best, choice));
     best = std::max(best, choice);
   }
-  return choices.size() == 1 ? best : best + second;
+  if (choices.size() == 1) {
+    return best;
+  }
+  const Choice both = add(best.sum, second.sum);
+  return {.sum = both.sum, .lost = both.lost + best.lost + second.lost};
 }
 
-void mask_groups(const RouterSpec& spec, std::span<double> choices) {
+void mask_groups(const RouterSpec& spec, std::span<Choice> choices) {
   const std::size_t size = spec.experts / spec.groups;
-  std::vector<double> values(spec.groups);
+  std::vector<Choice> values(spec.groups);
   for (std::size_t group = 0; group < spec.groups; ++group) {
     values[group] = group_value(choices.subspan(group * size, size));
   }
@@ -73,7 +99,7 @@ void mask_groups(const RouterSpec& spec, std::span<double> choices) {
   }
   for (std::size_t expert = 0; expert < choices.size(); ++expert) {
     if (!kept[expert / size]) {
-      choices[expert] = -std::numeric_limits<double>::infinity();
+      choices[expert] = kMasked;
     }
   }
 }
@@ -81,9 +107,9 @@ void mask_groups(const RouterSpec& spec, std::span<double> choices) {
 void add_row(const RouterSpec& spec, std::span<const float> logits, std::span<const float> bias,
              Routing& routing) {
   const std::vector<double> scores = scores_of(spec.scoring, logits);
-  std::vector<double> choices = scores;
-  for (std::size_t expert = 0; expert < bias.size(); ++expert) {
-    choices[expert] += static_cast<double>(bias[expert]);
+  std::vector<Choice> choices(scores.size());
+  for (std::size_t expert = 0; expert < choices.size(); ++expert) {
+    choices[expert] = add(scores[expert], bias.empty() ? 0.0 : static_cast<double>(bias[expert]));
   }
   if (spec.kept_groups < spec.groups) {
     mask_groups(spec, choices);

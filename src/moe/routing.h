@@ -8,7 +8,8 @@
 #include <zllm/moe/spec.h>
 
 // What routing means (Shazeer et al. 2017, arXiv:1701.06538; DeepSeek-V3, arXiv:2412.19437).
-// f32 logits, all else in f64, so that a tiny score beside a large bias still orders experts.
+// f32 logits, all else in f64; choices are compared as exact sums, so that a tiny score beside a
+// large bias still orders experts.
 //   score   = softmax over all experts, or sigmoid, of the logits
 //   choice  = score + bias
 //   groups  : a group's value is the sum of its two best choices (of its only one); the kept_groups

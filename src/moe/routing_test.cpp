@@ -174,6 +174,19 @@ TEST(Route, TinySigmoidsBesideAHugeBiasStillOrder) {
   const double nine = 1.0 / (1.0 + std::exp(9.0));
   EXPECT_FLOAT_EQ(routing.weights[0], static_cast<float>(ten / (ten + nine)));
   EXPECT_FLOAT_EQ(routing.weights[1], static_cast<float>(nine / (ten + nine)));
+  // 1.8e-35 and its like are lost beside it in f64 too, not in an exact sum
+  routing = routed(spec, {-80, -79, -80, -78, -81}, {1e6f, 1e6f, 1e6f, 1e6f, 1e6f});
+  EXPECT_THAT(routing.experts, ElementsAre(1, 3));
+  // in groups likewise: {-80, -81} against {-81, -79}
+  spec = {.experts = 4,
+          .top_k = 1,
+          .groups = 2,
+          .kept_groups = 1,
+          .scoring = Scoring::sigmoid,
+          .has_selection_bias = true,
+          .normalise = true};
+  routing = routed(spec, {-80, -81, -81, -79}, {1e6f, 1e6f, 1e6f, 1e6f});
+  EXPECT_THAT(routing.experts, ElementsAre(3));
 }
 
 TEST(Route, ScoresThatAreAllZeroDivideByTheEpsilon) {

@@ -1,70 +1,75 @@
 #include <zllm/registry/capability_matrix.h>
 
 #include <algorithm>
-#include <iterator>
-#include <memory>
+#include <optional>
 #include <utility>
 
 #include <zllm/backend/cpu/cpu_backend.h>
+#include <zllm/conformance/record.h>
 #include <zllm/kernel/cpu/isa.h>
 #include <zllm/registry/model_registry.h>
-#include <zllm/runtime/dense/dense_model.h>
-#include <zllm/weight/assembly/dense_decoder.h>
 
 namespace zllm::registry {
 namespace {
 
-using backend::Op;
 using backend::OpKey;
 using encoding::Encoding;
 
-// A decoder of ordinary sizes, all weights in one encoding: multiples of every block.
-weight::DenseDecoderModel sample_decoder(Encoding encoding) {
-  constexpr std::uint32_t kHead = 128;
-  constexpr std::uint32_t kHidden = 1024;
-  constexpr std::uint32_t kIntermediate = 2048;
-  constexpr std::uint32_t kVocabulary = 4096;
-  weight::DenseDecoderModel model;
-  model.spec.layers = 1;
-  model.spec.hidden = kHidden;
-  model.spec.head = kHead;
-  model.spec.query_heads = kHidden / kHead;
-  model.spec.kv_heads = 2;
-  model.spec.intermediate = kIntermediate;
-  model.spec.vocabulary = kVocabulary;
-  model.spec.query_key_norm = true;
-  const auto view = [&](std::uint64_t rows, std::uint64_t columns) {
-    return encoding::WeightView{
-        .encoding = encoding, .rows = rows, .columns = columns, .bytes = {}, .name = {}};
-  };
-  weight::DenseDecoderLayer layer;
-  layer.attention.query = layer.attention.output = view(kHidden, kHidden);
-  layer.attention.key = layer.attention.value = view(2 * kHead, kHidden);
-  layer.mlp.gate = layer.mlp.up = view(kIntermediate, kHidden);
-  layer.mlp.down = view(kHidden, kIntermediate);
-  model.layers.push_back(layer);
-  model.ends.embedding = model.ends.head = view(kVocabulary, kHidden);
-  return model;
+// The record of the suite on this form of a backend, or nothing.
+Result<std::optional<conformance::RecordedRun>> recorded_run(std::string_view backend,
+                                                             std::string_view instruction_set) {
+  ZLLM_TRY(const auto files, conformance::built_in_cases());
+  ZLLM_TRY(std::vector<conformance::RecordedRun> runs, conformance::built_in_record());
+  for (conformance::RecordedRun& run : runs) {
+    // A record of other cases than the present ones tells nothing.
+    if (run.backend == backend && run.instruction_set == instruction_set &&
+        conformance::check(run, files).ok()) {
+      return std::optional(std::move(run));
+    }
+  }
+  return std::optional<conformance::RecordedRun>();
 }
 
-bool has_encoding(Op op) { return op == Op::embed || op == Op::linear || op == Op::paged_gqa; }
-
-// Notes what the backend says of all keys of one operation.
-void note(const backend::cpu::CpuBackend& cpu, const std::vector<OpKey>& keys,
+// Notes what the backend says of a key.
+void note(const backend::cpu::CpuBackend& cpu, const OpKey& key,
           std::vector<OperationSupport>& operations) {
-  for (const OpKey& key : keys) {
-    auto found = std::ranges::find(operations, name(key.op), &OperationSupport::operation);
-    if (found == operations.end()) {
-      operations.push_back({.operation = name(key.op), .encodings = {}});
-      found = std::prev(operations.end());
+  auto found = std::ranges::find(operations, name(key.op), &OperationSupport::operation);
+  if (found == operations.end()) {
+    found = operations.insert(operations.end(), {.operation = name(key.op)});
+  }
+  // Operations without an encoding have the one entry.
+  const Encoding encoding = has_encoding(key.op) ? key.encoding : Encoding::f32;
+  auto entry = std::ranges::find(found->entries, encoding, &EncodingSupport::encoding);
+  if (entry == found->entries.end()) {
+    entry = found->entries.insert(found->entries.end(), {.encoding = encoding});
+  }
+  entry->is_supported = entry->is_supported && cpu.supports(key).is_supported;
+}
+
+void mark_tested(const conformance::RecordedRun& run, std::vector<OperationSupport>& operations) {
+  for (OperationSupport& operation : operations) {
+    for (EncodingSupport& entry : operation.entries) {
+      for (const conformance::RecordLine& line : run.lines) {
+        if (name(line.op) == operation.operation && line.encoding == entry.encoding) {
+          entry.tested_cases = line.passed;
+        }
+      }
     }
-    if (!cpu.supports(key).is_supported) {
+  }
+}
+
+// What all weights in one encoding, or all of the cache, ask for.
+void note_family(const FamilyInfo& family, const backend::cpu::CpuBackend& cpu,
+                 std::vector<OperationSupport>& operations) {
+  for (std::size_t index = 0; index < encoding::kEncodingCount; ++index) {
+    const auto encoding = static_cast<Encoding>(index);
+    if (!encoding::info(encoding).is_weight) {
       continue;
     }
-    found->is_supported = true;
-    if (has_encoding(key.op) &&
-        std::ranges::find(found->encodings, key.encoding) == found->encodings.end()) {
-      found->encodings.push_back(key.encoding);
+    for (const auto kv_type : {backend::KvType::f32, backend::KvType::f16}) {
+      for (const OpKey& key : family.sample_requirements(encoding, {.kv_type = kv_type})) {
+        note(cpu, key, operations);
+      }
     }
   }
 }
@@ -73,24 +78,23 @@ void note(const backend::cpu::CpuBackend& cpu, const std::vector<OpKey>& keys,
 
 Result<std::vector<FamilyOnBackend>> capability_matrix() {
   ZLLM_TRY(const auto cpu, backend::cpu::CpuBackend::create({.threads = 1}));
-  FamilyOnBackend dense{.family = "dense decoder",
-                        .architectures = architecture_names(),
+  const std::string instruction_set(kernel::cpu::name(cpu->isa()));
+  ZLLM_TRY(const auto run, recorded_run(cpu->name(), instruction_set));
+  std::vector<FamilyOnBackend> matrix;
+  for (const FamilyInfo& family : families()) {
+    FamilyOnBackend& cell = matrix.emplace_back(
+        FamilyOnBackend{.family = family.name,
+                        .architectures = {family.architectures.begin(), family.architectures.end()},
                         .backend = cpu->name(),
-                        .instruction_set = std::string(kernel::cpu::name(cpu->isa())),
-                        .operations = {}};
-  for (std::size_t index = 0; index < encoding::kEncodingCount; ++index) {
-    const auto encoding = static_cast<Encoding>(index);
-    if (!encoding::info(encoding).is_weight) {
-      continue;
-    }
-    for (const auto kv_type : {backend::KvType::f32, backend::KvType::f16}) {
-      note(*cpu,
-           runtime::dense::requirements(sample_decoder(encoding), {.first = 0, .end = 1},
-                                        {.kv_type = kv_type}),
-           dense.operations);
+                        .instruction_set = instruction_set,
+                        .tested_on = run ? run->date : "",
+                        .operations = {}});
+    note_family(family, *cpu, cell.operations);
+    if (run) {
+      mark_tested(*run, cell.operations);
     }
   }
-  return std::vector<FamilyOnBackend>{std::move(dense)};
+  return matrix;
 }
 
 Result<CpuNeeds> needs_on_cpu(const weight::ModelFiles& files,

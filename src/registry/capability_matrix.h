@@ -15,13 +15,17 @@
 // support; nothing here is a list kept by hand.
 namespace zllm::registry {
 
+// An operation in one encoding: of its weights, of its cache, or F32 for operations without one.
+struct EncodingSupport {
+  encoding::Encoding encoding = encoding::Encoding::f32;
+  bool is_supported = true;
+  std::uint32_t tested_cases = 0;  // of the conformance suite that the record says passed
+};
+
 // An operation that a family needs, on one backend.
 struct OperationSupport {
   std::string_view operation;
-  // Encodings of weights (of the cache for attention) that the backend takes; empty for operations
-  // without one.
-  std::vector<encoding::Encoding> encodings;
-  bool is_supported = false;
+  std::vector<EncodingSupport> entries = {};
 };
 
 struct FamilyOnBackend {
@@ -29,10 +33,19 @@ struct FamilyOnBackend {
   std::vector<std::string_view> architectures;
   std::string_view backend;
   std::string instruction_set;
+  std::string tested_on;  // when the suite ran on it, YYYY-MM-DD; empty = there is no record
   std::vector<OperationSupport> operations;
 };
 
 Result<std::vector<FamilyOnBackend>> capability_matrix();
+
+// An architecture whose logits test/model compares with an independent implementation.
+struct TestedModel {
+  std::string architecture;
+  std::vector<encoding::Encoding> encodings;  // of its fixtures' matrices
+};
+// Of test/model/record/, which the tests hold to the fixtures.
+Result<std::vector<TestedModel>> tested_models();
 
 struct CpuNeeds {
   runtime::MemoryNeed memory;

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <zllm/backend/capability/op_key.h>
 #include <zllm/base/result.h>
 #include <zllm/runtime/block/model_needs.h>
 #include <zllm/runtime/load.h>
@@ -53,7 +55,19 @@ Result<std::string> architecture(const weight::ModelFiles& files);
 Result<runtime::block::ModelNeeds> model_needs(const weight::ModelFiles& files,
                                                const runtime::LoadOptions& options);
 
+// A family of models that share a runtime.
+struct FamilyInfo {
+  std::string_view name;
+  std::span<const std::string_view> architectures;
+  // What it asks of a backend for weights in one encoding, whatever the files.
+  std::vector<backend::OpKey> (*sample_requirements)(encoding::Encoding encoding,
+                                                     const runtime::LoadOptions& options);
+};
+std::vector<FamilyInfo> families();
+
 std::vector<std::string_view> backend_names();
+// Refuses names of backends that this build has not, with the list of those it has.
+Status check_backend(std::string_view name);
 std::vector<std::string_view> architecture_names();
 
 }  // namespace zllm::registry

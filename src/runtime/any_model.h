@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,19 @@
 #include <zllm/runtime/sequence_states.h>
 
 namespace zllm::runtime {
+
+// What a decode row reads of its sequence's state at most; attention windows are not told of.
+struct StateReads {
+  std::uint64_t bytes_per_row = 0;         // of every row before it
+  std::uint64_t chosen_bytes_per_row = 0;  // of rows that a selection names
+  std::uint64_t chosen_rows = 0;           // so many at most
+  std::uint64_t bytes_per_sequence = 0;    // recurrent state
+
+  constexpr std::uint64_t bytes(std::uint64_t context) const {
+    return context * bytes_per_row + std::min(context, chosen_rows) * chosen_bytes_per_row +
+           bytes_per_sequence;
+  }
+};
 
 // What schedulers and reports need to know of a loaded model.
 struct ModelInfo {
@@ -27,6 +41,7 @@ struct ModelInfo {
   std::uint64_t state_bytes_per_sequence = 0;
   // Sequences are cut at checkpoints alone; so in every stage of the model, whatever its layers.
   bool is_recurrent = false;
+  StateReads state_reads;
 };
 
 // A loaded model on some backend, all that engine and tools see. One thread at a time.

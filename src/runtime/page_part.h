@@ -108,7 +108,7 @@ class PagePart {
   // Bytes of the exported pages of so many rows.
   Result<std::size_t> export_bytes(std::uint64_t rows) const {
     const std::uint64_t pages = rows / B::kPageTokens + (rows % B::kPageTokens != 0 ? 1 : 0);
-    if (pages > std::numeric_limits<std::size_t>::max() / page_bytes_) {
+    if (page_bytes_ != 0 && pages > std::numeric_limits<std::size_t>::max() / page_bytes_) {
       return Error{Code::invalid_argument, concat("pages of ", rows, " rows are too many")};
     }
     return pages * page_bytes_;

@@ -105,6 +105,17 @@ class Answers(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(json.loads(result.stdout)["prefill"]["tokens"], 8)
 
+    def test_bench_at_a_synthetic_depth(self):
+        model = tiny_model.make(self.path / "deep", context=1400)
+        result = run("bench", "--model", model, "--prompt-tokens", "8", "--gen-tokens", "2",
+                     "--repeat", "1", "--synthetic-depth", "--depth", "1300", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        decode = json.loads(result.stdout)["decode"]
+        self.assertEqual(decode["depth"], 1300)
+        self.assertGreater(decode["tokens_per_second"], 0)
+        # Keys and values of two heads of 16 in halves, of every row before.
+        self.assertEqual(decode["state_bytes_per_token"], 1300 * 2 * 2 * 16 * 2)
+
     def test_signals_end_an_answer_with_their_code(self):
         for number, code in [(signal.SIGTERM, 143), (signal.SIGINT, 130)]:
             with self.subTest(number):

@@ -67,7 +67,17 @@ class CommandLine(unittest.TestCase):
         matrix = json.loads(result.stdout)["matrix"]
         self.assertIn("llama", matrix[0]["models"])
         self.assertIn("F32", matrix[0]["operations"]["linear"]["encodings"])
-        self.assertEqual(run("capabilities").returncode, 0)
+        self.assertIn("Q8_0", matrix[0]["models"]["llama"]["tested_encodings"])
+        operations = {name for family in matrix for name in family["operations"]}
+        self.assertLessEqual({"delta_rule", "select_pools", "route", "experts"}, operations)
+        for family in matrix:
+            self.assertRegex(family["conformance_date"], r"^\d{4}-\d\d-\d\d$")
+            for operation in family["operations"].values():
+                self.assertTrue(all(operation["tested_cases"].values()))
+        result = run("capabilities")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("logits tested against transformers", text(result.stdout))
+        self.assertNotIn("no record", text(result.stdout))
 
     def test_a_model_that_is_not_there(self):
         for arguments in [

@@ -64,3 +64,47 @@ class Device(unittest.TestCase):
                              "--gen-tokens", "4", "--depth", "8", "--repeat", "1", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(json.loads(result.stdout)["decode"]["depth"], 8)
+
+    def conformance(self, *arguments, program=ZLLM_DEVICE):
+        return run("conformance", *arguments, program=program)
+
+    def test_conformance_of_given_cases(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "norm.json").write_text(json.dumps(
+                {"operator": "norm", "cases": [{"columns": 7, "rows": 2}, {"columns": 9, "rows": 1}]}))
+            result = self.conformance("--cases", folder, "--json", "--threads", "1",
+                                      "--record", folder / "record")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            runs = json.loads(result.stdout)["runs"]
+            self.assertEqual(runs[0]["instruction_set"], "scalar")
+            for one in runs:
+                self.assertEqual(one["failures"], [])
+                self.assertEqual(one["results"][0]["operator"], "norm")
+                self.assertEqual(one["results"][0]["passed"], 2)
+                self.assertLess(one["results"][0]["nmse"], one["results"][0]["nmse_bound"])
+            recorded = json.loads((folder / "record").read_text())["runs"]
+            self.assertEqual([one["instruction_set"] for one in recorded],
+                             [one["instruction_set"] for one in runs])
+            self.assertRegex(recorded[0]["date"], r"^\d{4}-\d\d-\d\d$")
+            same = self.conformance("--cases", folder, "--json", "--threads", "1", program=None)
+            self.assertEqual(same.stdout, result.stdout)
+
+    def test_conformance_fails_when_a_case_does(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            cases = folder / "gated_activation.json"
+            # The products overflow.
+            cases.write_text(json.dumps({"operator": "gated_activation", "cases": [
+                {"columns": 64, "rows": 1}, {"columns": 64, "rows": 1, "size": 1e30}]}))
+            for program in [ZLLM_DEVICE, None]:
+                result = self.conformance("--cases", folder, program=program)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("FAILED: cpu (scalar), gated_activation case 1", text(result.stdout))
+                self.assertIn("cases failed on backend cpu", text(result.stderr))
+            cases.write_text('{"operator": "norm", "cases": [{"columns": 1, "rows": 1, "x": 1}]}')
+            result = self.conformance("--cases", folder)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("gated_activation.json: case 0: unknown key 'x'", text(result.stderr))
+            self.assertIn("'tpu'", text(self.conformance("--backend", "tpu").stderr))
+            self.assertEqual(self.conformance("--cases", folder / "none").returncode, 1)

@@ -10,7 +10,7 @@ FIXTURES = pathlib.Path(os.environ["ZLLM_FIXTURES"])
 MODELS = FIXTURES / "models"
 COMMANDS = [
     "run", "chat", "pull", "logits", "bench", "inspect", "tokenize", "template", "capabilities",
-    "doctor",
+    "conformance", "doctor",
 ]
 
 

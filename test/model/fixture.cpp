@@ -56,6 +56,16 @@ std::vector<std::string> model_fixture_names() {
   return names;
 }
 
+std::vector<std::string> stageable_fixture_names() {
+  std::vector<std::string> names = model_fixture_names();
+  std::erase_if(names, [](const std::string& name) {
+    const std::string config = std::string(kFolder) + "/" + name + "/config.json";
+    return std::filesystem::exists(config) &&
+           read_file(config).find("\"num_hidden_layers\": 1,") != std::string::npos;
+  });
+  return names;
+}
+
 ModelFixture read_model_fixture(const std::string& name) {
   const std::string folder = std::string(kFolder) + "/" + name;
   const std::string gguf = folder + "/model.gguf";

@@ -24,6 +24,8 @@ struct ModelFixture {
 
 // Folders of test/fixtures/models.
 std::vector<std::string> model_fixture_names();
+// Those with more than one layer, which can be cut into stages.
+std::vector<std::string> stageable_fixture_names();
 // Fails the running test when the fixture cannot be read.
 ModelFixture read_model_fixture(const std::string& name);
 

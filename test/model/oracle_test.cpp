@@ -40,9 +40,7 @@ TEST_P(OracleTest, HalfPrecisionCacheStaysClose) {
   const double worst = largest_difference(whole(half.model()), whole(exact.model()));
   // Rounding moves int8 codes of quantised activations to their neighbours, and keys over the
   // border of a selection.
-  EXPECT_LT(worst, fixture_.is_quantised    ? fixture_.tolerance
-                   : fixture_.has_selection ? 1.0
-                                            : 0.1);
+  EXPECT_LT(worst, fixture_.is_quantised ? fixture_.tolerance : fixture_.has_selection ? 1.0 : 0.1);
   EXPECT_GT(worst, 0.0);
 }
 

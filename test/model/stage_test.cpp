@@ -118,9 +118,6 @@ TEST_P(StageTest, ThreeStagesHaveTheBitsOfTheWholeAtEveryCut) {
 
 // Chunks of several sequences in flight: the first stage is always `kLag` chunks ahead.
 TEST_P(StageTest, ChunksOfSeveralSequencesMayBeInFlight) {
-  if (layers() < 2) {
-    GTEST_SKIP() << "one layer";
-  }
   constexpr std::size_t kLag = 4;
   constexpr std::size_t kChunk = 5;
   struct Run {
@@ -174,9 +171,6 @@ TEST_P(StageTest, ChunksOfSeveralSequencesMayBeInFlight) {
 
 // The first stage learns what is kept of a draft only after other sequences have gone on.
 TEST_P(StageTest, ADraftMayWaitWhileOthersGoOn) {
-  if (layers() < 2) {
-    GTEST_SKIP() << "one layer";
-  }
   load({layers() - 1});
   const Logits expected = whole(whole_.model());
   const Ids first = create_everywhere();
@@ -197,7 +191,7 @@ TEST_P(StageTest, ADraftMayWaitWhileOthersGoOn) {
                    "first");
 }
 
-INSTANTIATE_TEST_SUITE_P(Fixtures, StageTest, testing::ValuesIn(model_fixture_names()),
+INSTANTIATE_TEST_SUITE_P(Fixtures, StageTest, testing::ValuesIn(stageable_fixture_names()),
                          fixture_suffix);
 
 }  // namespace

@@ -45,8 +45,8 @@ TEST_P(VerifyTest, AnyNumberOfRowsCanBeKept) {
         ASSERT_TRUE(model.states().commit(id, kept).ok()) << what;
         const std::size_t from = start + kept;
         ASSERT_EQ(*model.states().rows(id), from) << what;
-        const std::size_t next = std::min<std::size_t>(6, length() - from);
-        expect_same_bits(prefill(model, id, rest(from).first(next)), rows(expected, from, next),
+        const std::size_t after = std::min<std::size_t>(6, length() - from);
+        expect_same_bits(prefill(model, id, rest(from).first(after)), rows(expected, from, after),
                          what);
         ASSERT_TRUE(model.states().release(id).ok());
       }

@@ -3,7 +3,7 @@
 In src an include is <zllm/...> or a library's; a quoted path or one with ".." is none of these.
 Tests may quote what lies in the testing/ folder beside them.
 A template's bodies (-inl.h) are for the file that instantiates them: a .cpp of the same folder, a
-composition (runtime/<model>/<platform>/), a kernel's instance, a test or another -inl.h.
+composition (runtime/<model>/<platform>/, conformance/<platform>/), a kernel's instance, a test or another -inl.h.
 """
 
 import re
@@ -20,7 +20,8 @@ def may_include_bodies(path, header):
     if path.suffix not in (".cpp", ".cu"):
         return False
     same_folder = str(path.parent) == "src/" + header.removeprefix("zllm/").rpartition("/")[0]
-    composition = path.parts[:2] == ("src", "runtime") and len(path.parts) == 5
+    composition = (path.parts[:2], len(path.parts)) in (
+        (("src", "runtime"), 5), (("src", "conformance"), 4))
     return same_folder or composition or path.parts[:2] == ("src", "kernel")
 
 

@@ -1,4 +1,4 @@
-"""Backends and kernels know no model: no names anywhere, no model's dimensions outside tests."""
+"""Backends, kernels and their conformance suite know no model: no names anywhere, no model's dimensions outside tests."""
 
 import re
 
@@ -22,7 +22,7 @@ def without_comments(text):
 problems = []
 checked = 0
 for path in sources.files():
-    if path.parts[:2] not in (("src", "backend"), ("src", "kernel")):
+    if path.parts[:2] not in (("src", "backend"), ("src", "kernel"), ("src", "conformance")):
         continue
     checked += 1
     for number, line in enumerate(sources.read(path).split("\n"), 1):
@@ -32,4 +32,4 @@ for path in sources.files():
             continue
         if match := DIMENSIONS.search(without_comments(line).replace("'", "")):
             problems.append(f"{path}:{number}: a model's dimension: {match.group()}")
-sources.finish(problems, checked, "files of backends and kernels")
+sources.finish(problems, checked, "files of backends, kernels and conformance")

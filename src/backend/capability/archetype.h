@@ -189,6 +189,7 @@ class WithMoe : public Base {
                Routing& routing);
   Status experts(const Tensor& in, const Experts& experts, const Routing& routing,
                  const activation::Spec& act, LinearOutput output, Tensor& out);
+  Status add_gated(const Tensor& rows, const Tensor& gates, Tensor& out);
 };
 
 using PagedGqaBackend = WithGqa<WithRotation<WithPages<DenseBackend>>>;

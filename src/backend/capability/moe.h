@@ -31,6 +31,8 @@ concept MoeBackend =
       {
         b.experts(ct, experts, crouting, activation::Spec{}, LinearOutput::replace, t)
       } -> std::same_as<Status>;
+      // out += sigmoid(gate) * rows: rows, gates [rows, 1], out.
+      { b.add_gated(ct, ct, t) } -> std::same_as<Status>;
     };
 
 }  // namespace zllm::backend

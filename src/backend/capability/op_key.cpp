@@ -40,4 +40,28 @@ std::string_view name(Op op) {
   ZLLM_CHECK(false, "an Op outside its enumeration");
 }
 
+bool has_encoding(Op op) {
+  switch (op) {
+    case Op::embed:
+    case Op::linear:
+    case Op::paged_gqa:
+    case Op::latent_attention:
+    case Op::latent_up:
+    case Op::select_keys:
+    case Op::select_pools:
+    case Op::experts:
+      return true;
+    case Op::norm:
+    case Op::rotate:
+    case Op::gated_activation:
+    case Op::layer_norm:
+    case Op::delta_rule:
+    case Op::gated_norm:
+    case Op::hyper_connection:
+    case Op::route:
+      return false;
+  }
+  ZLLM_CHECK(false, "an Op outside its enumeration");
+}
+
 }  // namespace zllm::backend

@@ -35,6 +35,8 @@ enum class Op : std::uint8_t {
 constexpr std::size_t kOpCount = static_cast<std::size_t>(Op::experts) + 1;
 
 std::string_view name(Op op);
+// Whether a key of the operation has an encoding: of the weights, or of the cache.
+bool has_encoding(Op op);
 
 // What is asked of a backend before any weight loads.
 struct OpKey {

@@ -81,8 +81,13 @@ Support CpuBackend::supports(const OpKey& key) const {
     case Op::layer_norm:
     case Op::delta_rule:
     case Op::gated_norm:
-    case Op::hyper_connection:
     case Op::route:
+      return Support::yes();
+    case Op::hyper_connection:
+      if (key.rows > kernel::cpu::kStreams) {
+        return Support::no(concat(key.rows, " residual streams, of which this backend has at most ",
+                                  kernel::cpu::kStreams));
+      }
       return Support::yes();
   }
   ZLLM_CHECK(false, "an Op outside its enumeration");

@@ -131,6 +131,7 @@ class CpuBackend {
                Routing& routing);
   Status experts(const Tensor& in, const Experts& experts, const Routing& routing,
                  const activation::Spec& act, LinearOutput output, Tensor& out);
+  Status add_gated(const Tensor& rows, const Tensor& gates, Tensor& out);
 
  private:
   struct State;  // threads, kernels of the instruction set, scratch memory

@@ -44,6 +44,8 @@ const std::vector<delta::Spec> kSpecs = {
      .taps = 2,
      .decay_gate = DecayGate::bounded,
      .lower_bound = -5.0F},
+    // Whole blocks of columns at every instruction set.
+    {.key_heads = 1, .value_heads = 2, .key_width = 5, .value_width = 160, .taps = 3},
 };
 
 std::vector<float> noise(std::size_t count, unsigned seed) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <zllm/activation/reference.h>
 #include <zllm/backend/cpu/gate.h>
 #include <zllm/backend/cpu/state.h>
 
@@ -103,6 +104,27 @@ Status CpuBackend::activate(const activation::Spec& spec, const Tensor& gate, co
                .output_row_stride = out.columns(),
                .rows = end - begin,
                .columns = gate.columns()});
+  });
+  return {};
+}
+
+Status CpuBackend::add_gated(const Tensor& rows, const Tensor& gates, Tensor& out) {
+  ZLLM_CHECK(rows.size() == out.size() && gates.columns() == 1 && gates.rows() == rows.rows(),
+             "shape of add_gated");
+  for_rows(rows, [&](std::uint32_t begin, std::uint32_t end) {
+    constexpr std::uint32_t kItself = 0;
+    for (std::uint32_t row = begin; row < end; ++row) {
+      const auto gate =
+          static_cast<float>(activation::sigmoid(static_cast<double>(*gates.row(row))));
+      state_->elementwise->weighted_sum({.terms = rows.row(row),
+                                         .term_stride = rows.columns(),
+                                         .places = &kItself,
+                                         .weights = &gate,
+                                         .count = 1,
+                                         .output = out.row(row),
+                                         .columns = out.columns(),
+                                         .accumulate = true});
+    }
   });
   return {};
 }

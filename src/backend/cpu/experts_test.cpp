@@ -292,5 +292,26 @@ TEST(LoadExperts, NamesTheExpertThatIsWrong) {
   EXPECT_NE(turned.error().message.find("expert 3"), std::string::npos) << turned.error().message;
 }
 
+TEST(AddGated, AgreesWithTheDomainOnEveryInstructionSet) {
+  constexpr std::size_t kRows = 5;
+  for (const std::size_t width : {1UL, 17UL, 4096UL}) {
+    const std::vector<float> rows = noise(kRows * width, 11);
+    const std::vector<float> gates = noise(kRows, 12, 4.0F);
+    const std::vector<float> before = noise(kRows * width, 13);
+    std::vector<float> expected = before;
+    moe::add_gated(rows, gates, width, expected);
+    for (const auto& backend : all_backends()) {
+      const Tensor terms = tensor_of(*backend, rows, width);
+      const Tensor gate = tensor_of(*backend, gates, 1);
+      Tensor out = tensor_of(*backend, before, width);
+      ASSERT_TRUE(backend->add_gated(terms, gate, out).ok());
+      const std::vector<float> actual = values_of(*backend, out);
+      for (std::size_t i = 0; i < actual.size(); ++i) {
+        EXPECT_NEAR(actual[i], expected[i], 1e-6F) << width << " " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace zllm::backend::cpu

@@ -4,7 +4,6 @@
 #include <zllm/backend/cpu/latent_product.h>
 #include <zllm/backend/cpu/state.h>
 #include <zllm/base/text.h>
-#include <zllm/kernel/cpu/decoded_product.h>
 
 namespace zllm::backend::cpu {
 namespace {
@@ -14,7 +13,6 @@ namespace {
 constexpr std::size_t kTaskRows = 64;
 // Matrix rows decoded at once.
 constexpr std::size_t kDecodedRows = 8;
-static_assert(kDecodedRows >= kernel::cpu::kDecodedRows);
 
 bool is_plain(encoding::Encoding encoding) {
   using enum encoding::Encoding;
@@ -36,53 +34,62 @@ Status check_view(std::string_view field, const encoding::WeightView& view, std:
   return {};
 }
 
+// Calls part(rows of the matrix that may be used where they lie, the first one's number): the
+// matrix itself, or a few rows at a time in f32.
+template <class Part>
+void for_plain_rows(const LatentProduct& product, const encoding::WeightView& matrix,
+                    float *scratch, Part part) {
+  if (is_plain(matrix.encoding)) {
+    part(matrix, std::uint64_t{0});
+    return;
+  }
+  for (std::uint64_t first = 0; first < matrix.rows; first += kDecodedRows) {
+    const encoding::WeightView rows = encoding::slice_rows(
+        matrix, first, std::min<std::uint64_t>(kDecodedRows, matrix.rows - first));
+    const std::span<float> elements(scratch, rows.rows * rows.columns);
+    if (!product.latent.decode(rows.encoding, rows.bytes.data(), elements.size(), scratch)) {
+      encoding::decode(rows.encoding, rows.bytes, elements);
+    }
+    part(encoding::WeightView{.encoding = encoding::Encoding::f32,
+                              .rows = rows.rows,
+                              .columns = rows.columns,
+                              .bytes = std::as_bytes(elements)},
+         first);
+  }
+}
+
 // output[r][0 .. matrix.rows) = matrix * activations[r].
 void multiply(const LatentProduct& product, const encoding::WeightView& matrix,
               const kernel::cpu::TransposedProduct& rows, float *scratch) {
-  const kernel::cpu::ProductOutput output = {.values = rows.output, .stride = rows.output_stride};
-  if (is_plain(matrix.encoding)) {
-    product.linear.multiply_plain({.encoding = matrix.encoding,
-                                   .weights = matrix.bytes.data(),
-                                   .columns = matrix.columns,
-                                   .first_row = 0,
-                                   .end_row = matrix.rows,
-                                   .activations = rows.activations,
-                                   .activation_rows = rows.activation_rows,
-                                   .activation_stride = rows.activation_stride,
-                                   .output = output});
-    return;
-  }
-  kernel::cpu::multiply_decoded(product.linear, {.matrix = matrix,
-                                                 .first_row = 0,
-                                                 .end_row = matrix.rows,
-                                                 .activations = rows.activations,
-                                                 .activation_rows = rows.activation_rows,
-                                                 .activation_stride = rows.activation_stride,
-                                                 .scratch = scratch,
-                                                 .output = output});
+  for_plain_rows(product, matrix, scratch,
+                 [&](const encoding::WeightView& part, std::uint64_t first) {
+                   product.linear.multiply_plain(
+                       {.encoding = part.encoding,
+                        .weights = part.bytes.data(),
+                        .columns = part.columns,
+                        .first_row = 0,
+                        .end_row = part.rows,
+                        .activations = rows.activations,
+                        .activation_rows = rows.activation_rows,
+                        .activation_stride = rows.activation_stride,
+                        .output = {.values = rows.output + first, .stride = rows.output_stride}});
+                 });
 }
 
 // output[r] = transposed matrix * activations[r].
 void multiply_transposed(const LatentProduct& product, const encoding::WeightView& matrix,
-                         kernel::cpu::TransposedProduct rows, float *scratch) {
-  rows.columns = matrix.columns;
-  if (is_plain(matrix.encoding)) {
-    rows.encoding = matrix.encoding;
-    rows.weights = matrix.bytes.data();
-    rows.matrix_rows = matrix.rows;
-    product.latent.multiply_transposed(rows);
-    return;
-  }
-  rows.weights = reinterpret_cast<const std::byte *>(scratch);
-  const float *const activations = rows.activations;
-  for (std::uint64_t first = 0; first < matrix.rows; first += kDecodedRows) {
-    rows.matrix_rows = std::min<std::uint64_t>(kDecodedRows, matrix.rows - first);
-    rows.activations = activations + first;
-    rows.accumulate = first != 0;
-    encoding::decode(matrix.encoding, encoding::slice_rows(matrix, first, rows.matrix_rows).bytes,
-                     {scratch, rows.matrix_rows * matrix.columns});
-    product.latent.multiply_transposed(rows);
-  }
+                         const kernel::cpu::TransposedProduct& rows, float *scratch) {
+  for_plain_rows(product, matrix, scratch,
+                 [&](const encoding::WeightView& part, std::uint64_t first) {
+                   kernel::cpu::TransposedProduct some = rows;
+                   some.encoding = part.encoding;
+                   some.weights = part.bytes.data();
+                   some.matrix_rows = part.rows;
+                   some.columns = part.columns;
+                   some.activations = rows.activations + first;
+                   some.accumulate = first != 0;
+                   product.latent.multiply_transposed(some);
+                 });
 }
 
 // Calls task(head, first row, rows, scratch of the thread) for all heads of all rows.

@@ -4,7 +4,7 @@
 
 #include <zllm/attention/sparse/indexer.h>
 #include <zllm/attention/sparse/kpool.h>
-#include <zllm/backend/cpu/latent_test_model.h>
+#include <zllm/backend/cpu/latent_fixture-inl.h>
 #include <zllm/base/text.h>
 #include <zllm/kernel/cpu/top_indices.h>
 

@@ -113,6 +113,9 @@ struct LatentKernels {
   // Rows [first_row, last_row).
   void (*append)(const LatentAppendParams& params, std::size_t first_row, std::size_t last_row);
   void (*multiply_transposed)(const TransposedProduct& params);
+  // encoding::decode() of whole blocks for common formats; false, and nothing done, for others.
+  bool (*decode)(encoding::Encoding encoding, const std::byte *blocks, std::size_t elements,
+                 float *to);
   void (*attention)(const LatentParams& params, const LatentPlan& plan, const LatentTask& task,
                     const AttentionMemory& memory);
   void (*attention_merge)(const LatentParams& params, const LatentPlan& plan, std::size_t index,

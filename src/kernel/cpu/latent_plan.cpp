@@ -8,8 +8,8 @@ namespace {
 // Pairs of row and head in one task: their queries and states stay in the second-level cache while
 // groups of keys pass by.
 constexpr std::size_t kBlockPairs = 128;
-// Heads below which a group of keys, read and widened for each task, costs more than it spreads.
-constexpr std::size_t kFewestHeads = 16;
+// Two of the widest vectors of pairs: products with fewer wait for the keys' broadcasts.
+constexpr std::size_t kFewestHeads = 32;
 // Fewer tasks than this a thread and one late thread is felt.
 constexpr std::size_t kTasksPerThread = 4;
 
@@ -46,16 +46,17 @@ LatentPlan plan_latent(const LatentParams& params, std::size_t threads) {
   const std::size_t largest = params.selected != nullptr ? 1 : kBlockPairs / plan.block_heads;
   plan.block_rows = std::clamp<std::size_t>(params.row_count / wanted, 1, largest);
   plan.blocks = divide_up(plan.rows, plan.block_rows);
-  if (plan.blocks < wanted && plan.block_heads > kFewestHeads) {
-    const std::size_t cuts =
-        std::min(divide_up(wanted, plan.blocks), plan.block_heads / kFewestHeads);
+  // Splits first: every block of heads reads and widens the keys again.
+  const std::size_t split_groups = std::clamp<std::size_t>(divide_up(wanted, plan.blocks), 1,
+                                                           std::max<std::size_t>(plan.splits, 1));
+  const std::size_t tasks = plan.blocks * split_groups;
+  if (tasks < wanted && plan.block_heads > kFewestHeads) {
+    const std::size_t cuts = std::min(divide_up(wanted, tasks), plan.block_heads / kFewestHeads);
     plan.block_heads = divide_up(plan.block_heads, cuts);
   }
   plan.head_blocks = divide_up(plan.heads, plan.block_heads);
-  const std::size_t tasks = plan.blocks * plan.head_blocks;
-  if (tasks < wanted && plan.splits > 1) {
-    plan.split_groups = std::min(plan.splits, divide_up(wanted, tasks));
-    plan.task_splits = divide_up(plan.splits, plan.split_groups);
+  if (split_groups > 1) {
+    plan.task_splits = divide_up(plan.splits, split_groups);
     if (plan.task_splits >= kSpanSplits) {
       plan.task_splits = plan.task_splits / kSpanSplits * kSpanSplits;
       plan.state_splits = kSpanSplits;

@@ -113,6 +113,9 @@ void Inventory::add(const weight::MixtureWeights& weights, const moe::RouterSpec
   if (sparse.shared) {
     add(*sparse.shared);
   }
+  if (sparse.shared_gate) {
+    add_matrix(*sparse.shared_gate);
+  }
 }
 
 void Inventory::add_vector(const WeightView& view) { count(view); }

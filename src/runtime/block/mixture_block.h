@@ -26,6 +26,7 @@ class MixtureBlock {
     std::optional<Weight> selection_bias;
     typename B::Experts experts;
     std::optional<typename Mlp::Weights> shared;
+    std::optional<Weight> shared_gate;
   };
   using Weights = std::variant<typename Mlp::Weights, Sparse>;
 
@@ -43,16 +44,18 @@ class MixtureBlock {
     Sparse weights{.router = std::move(router),
                    .selection_bias = {},
                    .experts = std::move(experts),
-                   .shared = {}};
+                   .shared = {},
+                   .shared_gate = {}};
     ZLLM_TRY(weights.selection_bias, loader.vector(sparse.selection_bias));
     if (sparse.shared) {
       ZLLM_TRY(weights.shared, Mlp::load(loader, *sparse.shared));
     }
+    ZLLM_TRY(weights.shared_gate, loader.matrix(sparse.shared_gate));
     return Weights(std::move(weights));
   }
 
   static Result<MixtureBlock> make(B& backend, const model_spec::Mixture& spec,
-                                   std::uint32_t rows) {
+                                   std::uint32_t hidden, std::uint32_t rows) {
     std::optional<Mlp> dense;
     if (spec.dense_intermediate != 0) {
       ZLLM_TRY(dense, Mlp::make(backend, spec.dense_intermediate, spec.activation, rows));
@@ -61,10 +64,16 @@ class MixtureBlock {
     if (spec.shared_intermediate != 0) {
       ZLLM_TRY(shared, Mlp::make(backend, spec.shared_intermediate, spec.activation, rows));
     }
+    std::optional<Gated> gated;
+    if (spec.shared_gate) {
+      ZLLM_TRY(Tensor joining, backend.tensor(rows, hidden));
+      ZLLM_TRY(Tensor gate, backend.tensor(rows, 1));
+      gated.emplace(Gated{.rows = std::move(joining), .gate = std::move(gate)});
+    }
     ZLLM_TRY(Tensor scores, backend.tensor(rows, spec.router.experts));
     ZLLM_TRY(auto routing, backend.routing(rows, spec.router));
-    return MixtureBlock(spec, std::move(dense), std::move(shared), std::move(scores),
-                        std::move(routing));
+    return MixtureBlock(spec, std::move(dense), std::move(shared), std::move(gated),
+                        std::move(scores), std::move(routing));
   }
 
   void set_rows(std::uint32_t rows) {
@@ -72,6 +81,10 @@ class MixtureBlock {
       if (*mlp) {
         (*mlp)->set_rows(rows);
       }
+    }
+    if (gated_) {
+      gated_->rows.set_rows(rows);
+      gated_->gate.set_rows(rows);
     }
     scores_.set_rows(rows);
   }
@@ -91,21 +104,36 @@ class MixtureBlock {
     if (!sparse.shared) {
       return {};
     }
-    return shared_->run(backend, *sparse.shared, in, backend::LinearOutput::accumulate, out);
+    if (!sparse.shared_gate) {
+      return shared_->run(backend, *sparse.shared, in, backend::LinearOutput::accumulate, out);
+    }
+    const backend::LinearJob<Tensor, Weight> gate[] = {
+        {.weight = &*sparse.shared_gate, .bias = nullptr, .out = &gated_->gate}};
+    ZLLM_TRY(backend.linear(in, gate, backend::LinearOutput::replace));
+    ZLLM_TRY(
+        shared_->run(backend, *sparse.shared, in, backend::LinearOutput::replace, gated_->rows));
+    return backend.add_gated(gated_->rows, gated_->gate, out);
   }
 
  private:
+  // What a gated shared expert gives, before it joins.
+  struct Gated {
+    Tensor rows, gate;
+  };
+
   MixtureBlock(const model_spec::Mixture& spec, std::optional<Mlp> dense, std::optional<Mlp> shared,
-               Tensor scores, typename B::Routing routing)
+               std::optional<Gated> gated, Tensor scores, typename B::Routing routing)
       : spec_(spec),
         dense_(std::move(dense)),
         shared_(std::move(shared)),
+        gated_(std::move(gated)),
         scores_(std::move(scores)),
         routing_(std::move(routing)) {}
 
   model_spec::Mixture spec_;
   std::optional<Mlp> dense_;
   std::optional<Mlp> shared_;
+  std::optional<Gated> gated_;
   Tensor scores_;
   typename B::Routing routing_;
 };

@@ -20,8 +20,7 @@ template <class B>
 Result<RecurrentPlan> plan_recurrent(const B& backend, StateNeed need,
                                      backend::PagedCacheSpec& pages, backend::SlotCacheSpec& slots,
                                      const LoadOptions& options) {
-  need.page_bytes = backend.page_bytes(pages);
-  need.page_tokens = B::kPageTokens;
+  size_pages(backend, pages, need);
   need.slot_bytes = backend.slot_bytes(slots);
   need.is_recurrent = true;
   ZLLM_TRY(const StatePlan plan, plan_states(need, options, backend.available_bytes()));

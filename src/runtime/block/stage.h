@@ -42,7 +42,8 @@ ModelInfo model_info(const Model& model, const B& backend, StageRange stage, con
           .bytes_per_token = inventory.bytes_per_token(),
           .state_bytes_per_row = need.page_bytes / need.page_tokens,
           .state_bytes_per_sequence = kv_cache::slots_for(1) * need.slot_bytes,
-          .is_recurrent = need.is_recurrent};
+          .is_recurrent = need.is_recurrent,
+          .state_reads = state_reads(need)};
 }
 
 // From files to a loaded model, by the family's way to assemble and its runtime.

@@ -11,11 +11,22 @@ namespace zllm::runtime::block {
 MemoryNeed memory_need(const StateNeed& need, const LoadOptions& options) {
   return {.weight_bytes = need.weight_bytes,
           .state_bytes_per_row = need.page_bytes / need.page_tokens,
-
           .state_bytes_per_sequence = kv_cache::slots_for(1) * need.slot_bytes,
           .workspace_bytes =
               need.workspace_columns * options.rows_per_round * sizeof(float) + need.logit_bytes,
           .max_positions = need.max_positions};
+}
+
+StateReads state_reads(const StateNeed& need) {
+  const std::uint64_t page = need.page_bytes / need.page_tokens;
+  if (need.chosen_rows == 0) {
+    return {.bytes_per_row = page, .bytes_per_sequence = need.slot_bytes};
+  }
+  const std::uint64_t index_keys = need.index_page_bytes / need.page_tokens;
+  return {.bytes_per_row = index_keys,
+          .chosen_bytes_per_row = page - index_keys,
+          .chosen_rows = need.chosen_rows,
+          .bytes_per_sequence = need.slot_bytes};
 }
 
 Result<StatePlan> plan_states(const StateNeed& need, const LoadOptions& options,

@@ -46,8 +46,7 @@ Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
   ZLLM_TRY(backend::check_support(backend, requirements(model, stage, options)));
   backend::PagedCacheSpec pages = cache_spec(spec, stage, options);
   block::StateNeed need = state_need(model, stage);
-  need.page_bytes = backend.page_bytes(pages);
-  need.page_tokens = B::kPageTokens;
+  block::size_pages(backend, pages, need);
   ZLLM_TRY(const block::StatePlan plan,
            block::plan_states(need, options, backend.available_bytes()));
   pages.pages = plan.pages;

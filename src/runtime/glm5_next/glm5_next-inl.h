@@ -87,7 +87,7 @@ Result<std::unique_ptr<Glm5NextModel<B>>> Glm5NextModel<B>::load(B& backend,
   ZLLM_TRY(auto latent, block::LatentBlock<B>::make(backend, spec.attention, rows));
   ZLLM_TRY(auto indexer, block::IndexerBlock<B>::make(backend, indexer_shape(spec), rows));
   ZLLM_TRY(auto selection, backend.selection(rows, spec.kpool.indexer.top_k + spec.kpool.pool - 1));
-  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, rows));
+  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, spec.hidden, rows));
   ZLLM_TRY(auto stream, block::StreamBlock<B>::make(backend, spec.streams, rows));
   ZLLM_TRY(Tensor streams, backend.tensor(rows, spec.streams.streams * spec.hidden));
   ZLLM_TRY(Tensor sublayer, backend.tensor(rows, spec.hidden));

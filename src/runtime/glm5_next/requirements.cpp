@@ -85,6 +85,7 @@ block::StateNeed state_need(const weight::Glm5NextModel& model, StageRange stage
   const model_spec::Glm5Next& spec = model.spec;
   const bool has_head = stage.end == spec.layers;
   return {.weight_bytes = inventory(model, stage).weight_bytes(),
+          .chosen_rows = spec.kpool.indexer.top_k,
           .workspace_columns = (2 + std::uint64_t{spec.streams.streams}) * spec.hidden +
                                block::columns(spec.attention) +
                                block::columns(indexer_shape(spec)) +

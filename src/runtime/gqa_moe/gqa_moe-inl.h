@@ -44,8 +44,7 @@ Result<std::unique_ptr<GqaMoeModel<B>>> GqaMoeModel<B>::load(B& backend,
   ZLLM_TRY(backend::check_support(backend, requirements(model, stage, options)));
   backend::PagedCacheSpec pages = cache_spec(spec, stage, options);
   block::StateNeed need = state_need(model, stage);
-  need.page_bytes = backend.page_bytes(pages);
-  need.page_tokens = B::kPageTokens;
+  block::size_pages(backend, pages, need);
   ZLLM_TRY(const block::StatePlan plan,
            block::plan_states(need, options, backend.available_bytes()));
   pages.pages = plan.pages;
@@ -56,7 +55,7 @@ Result<std::unique_ptr<GqaMoeModel<B>>> GqaMoeModel<B>::load(B& backend,
   ZLLM_TRY(auto layers, load_layers(loader, model, stage));
   ZLLM_TRY(auto rotation, block::Rotation<B>::make(backend, spec.rope, rows));
   ZLLM_TRY(auto attention, block::GqaBlock<B>::make(backend, gqa_shape(spec), rows));
-  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, rows));
+  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, spec.hidden, rows));
   ZLLM_TRY(Tensor residual, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(auto cache, backend.paged_cache(pages));

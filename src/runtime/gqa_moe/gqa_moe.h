@@ -34,8 +34,8 @@ block::StateNeed state_need(const weight::GqaMoeModel& model, StageRange stage);
 // All of it, of the model in the files.
 Result<block::ModelNeeds> needs(const weight::ModelFiles& files, const LoadOptions& options);
 
-// Grouped-query decoders whose layers have routed experts (Qwen3-MoE, GLM-4.5) over any backend
-// with paged grouped-query attention and experts.
+// Grouped-query decoders whose layers have routed experts (Qwen1.5-MoE and Qwen2-MoE, Qwen3-MoE,
+// GLM-4.5) over any backend with paged grouped-query attention and experts.
 template <GqaMoeBackend B>
 class GqaMoeModel final : public AnyModel {
  public:

@@ -64,7 +64,7 @@ Result<std::unique_ptr<KimiLinearModel<B>>> KimiLinearModel<B>::load(
   ZLLM_TRY(auto layers, load_layers(loader, model, stage));
   ZLLM_TRY(auto delta, block::DeltaBlock<B>::make(backend, delta_shape(spec), rows));
   ZLLM_TRY(auto latent, block::LatentBlock<B>::make(backend, spec.attention, rows));
-  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, rows));
+  ZLLM_TRY(auto mlp, block::MixtureBlock<B>::make(backend, spec.mixture, spec.hidden, rows));
   ZLLM_TRY(Tensor residual, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(auto store, block::make_store(backend, pages, slots, options));

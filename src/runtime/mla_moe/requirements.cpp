@@ -71,6 +71,7 @@ block::StateNeed state_need(const weight::MlaMoeModel& model, StageRange stage) 
   const model_spec::MlaMoe& spec = model.spec;
   const bool has_head = stage.end == spec.layers;
   return {.weight_bytes = inventory(model, stage).weight_bytes(),
+          .chosen_rows = has_indexer(spec) ? spec.indexer.top_k : 0,
           .workspace_columns = 2 * std::uint64_t{spec.hidden} + block::columns(spec.rope) +
                                block::columns(spec.attention) +
                                (has_indexer(spec) ? block::columns(indexer_shape(spec)) : 0) +

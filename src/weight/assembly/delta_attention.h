@@ -16,10 +16,10 @@ namespace zllm::weight {
 
 // What a family's configuration means where it says nothing.
 struct DeltaKeys {
-  std::optional<double> lower_bound = {};  // of the bounded decay gate; nothing: the family has none
+  // Of the bounded decay gate; nothing: the family has none.
+  std::optional<double> lower_bound = {};
   std::string_view other_type = "full_attention";  // in layer_types, beside linear_attention
-  // Layers that are not linear where nothing tells: those whose number + 1 is a multiple; 0: an
-  // error.
+  // Where nothing tells, the last of every `period` layers is not linear; 0: an error.
   std::uint32_t period = 0;
   bool has_lists = false;  // linear_attn_config lists the layers, counted from 1
 };

@@ -10,14 +10,16 @@ namespace zllm::weight {
 namespace {
 
 // Keys that change the dataflow when they have another value than this.
-constexpr std::array<std::pair<std::string_view, double>, 5> kNeutralKnobs = {{
+constexpr std::array<std::pair<std::string_view, double>, 6> kNeutralKnobs = {{
     {"attention.clamp_kqv", 0.0},
     {"attention.max_alibi_bias", 0.0},
+    {"attention.temperature_scale", 0.0},
     {"logit_scale", 1.0},
     {"residual_scale", 1.0},
     {"embedding_scale", 1.0},
 }};
 constexpr NumberRange kKnobRange{-1e9, 1e9};
+constexpr IntegerRange kDraftRange{0, kLayerRange.maximum};
 
 }  // namespace
 
@@ -28,16 +30,15 @@ Result<std::size_t> gguf_family_of(const GgufMetadata& metadata,
     return Error{Code::invalid_file, "metadata key general.architecture is missing"};
   }
   const auto found = std::ranges::find(architectures, *architecture);
-  if (found == architectures.end()) {
-    std::string known;
-    for (const std::string_view name : architectures) {
-      known += concat(known.empty() ? "" : ", ", name);
-    }
-    return Error{Code::unsupported,
-                 concat("metadata key general.architecture ", quote(*architecture),
-                        " is not supported; this family has ", known)};
+  if (found != architectures.end()) {
+    return static_cast<std::size_t>(found - architectures.begin());
   }
-  return static_cast<std::size_t>(found - architectures.begin());
+  std::string list;
+  for (const std::string_view name : architectures) {
+    list += concat(list.empty() ? "" : ", ", name);
+  }
+  return Error{Code::unsupported, concat("metadata key general.architecture ", quote(*architecture),
+                                         " is not supported; this family has ", list)};
 }
 
 Status refuse_gguf_knobs(const MetadataReader& metadata) {
@@ -59,28 +60,21 @@ Status refuse_gguf_knobs(const MetadataReader& metadata) {
   return {};
 }
 
-Result<GgufSizes> gguf_sizes(const MetadataReader& metadata) {
+Result<GgufBlocks> gguf_blocks(const MetadataReader& metadata) {
   ZLLM_TRY(const auto blocks, metadata.required_integer("block_count", kLayerRange));
-  ZLLM_TRY(const auto drafts, metadata.integer_or("nextn_predict_layers", kDraftLayerRange, 0));
+  ZLLM_TRY(const auto drafts, metadata.integer_or("nextn_predict_layers", kDraftRange, 0));
   if (drafts >= blocks) {
     return metadata.error(Code::invalid_file, "nextn_predict_layers",
-                          concat(drafts, " leaves no layer of block_count ", blocks));
+                          concat(drafts, " leaves nothing of block_count ", blocks));
   }
-  ZLLM_TRY(const auto hidden, metadata.required_integer("embedding_length", kHiddenRange));
-  ZLLM_TRY(const auto positions, metadata.required_integer("context_length", kPositionRange));
-  ZLLM_TRY(const double epsilon,
-           metadata.required_number("attention.layer_norm_rms_epsilon", kEpsilonRange));
-  return GgufSizes{.hidden = static_cast<std::uint32_t>(hidden),
-                   .blocks = static_cast<std::uint32_t>(blocks),
-                   .layers = static_cast<std::uint32_t>(blocks - drafts),
-                   .max_positions = positions,
-                   .norm_epsilon = epsilon};
+  return GgufBlocks{.blocks = static_cast<std::uint32_t>(blocks),
+                    .layers = static_cast<std::uint32_t>(blocks - drafts)};
 }
 
-std::vector<std::string> gguf_draft_prefixes(std::uint32_t layers, std::uint32_t blocks) {
+std::vector<std::string> gguf_draft_prefixes(GgufBlocks blocks) {
   std::vector<std::string> prefixes;
-  for (std::uint32_t layer = layers; layer < blocks; ++layer) {
-    prefixes.push_back(concat("blk.", layer, "."));
+  for (std::uint32_t block = blocks.layers; block < blocks.blocks; ++block) {
+    prefixes.push_back(concat("blk.", block, "."));
   }
   return prefixes;
 }

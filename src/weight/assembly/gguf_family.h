@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -8,29 +9,26 @@
 
 #include <zllm/base/result.h>
 #include <zllm/weight/assembly/metadata_reader.h>
+#include <zllm/weight/container/gguf_metadata.h>
 
-// What the GGUF metadata of all families with experts have in common.
+// What the metadata of all GGUF families have in common.
 namespace zllm::weight {
 
-// The index of general.architecture among those of a family.
+// The index of general.architecture in the list.
 Result<std::size_t> gguf_family_of(const GgufMetadata& metadata,
                                    std::span<const std::string_view> architectures);
 
-// Refuses files that are no whole model, and keys that would change the dataflow.
+// Refuses files that hold no model, and keys that change the dataflow of a decoder in ways that no
+// supported architecture has.
 Status refuse_gguf_knobs(const MetadataReader& metadata);
 
-struct GgufSizes {
-  std::uint32_t hidden = 0;
-  std::uint32_t blocks = 0;  // layers, and those behind them that draft tokens
-  std::uint32_t layers = 0;
-  std::uint64_t max_positions = 0;
-  double norm_epsilon = 0;
+// block_count counts layers that draft tokens (nextn_predict_layers), which follow the others.
+struct GgufBlocks {
+  std::uint32_t blocks = 0;
+  std::uint32_t layers = 0;  // without those that draft
 };
-// block_count, nextn_predict_layers, embedding_length, context_length and
-// attention.layer_norm_rms_epsilon.
-Result<GgufSizes> gguf_sizes(const MetadataReader& metadata);
-
-// "blk.46." ... of the layers that draft tokens.
-std::vector<std::string> gguf_draft_prefixes(std::uint32_t layers, std::uint32_t blocks);
+Result<GgufBlocks> gguf_blocks(const MetadataReader& metadata);
+// For begins_with_any: "blk.78.".
+std::vector<std::string> gguf_draft_prefixes(GgufBlocks blocks);
 
 }  // namespace zllm::weight

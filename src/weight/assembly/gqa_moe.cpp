@@ -34,6 +34,12 @@ constexpr LayerNames kHubLayer = {.attention_norm = "input_layernorm.weight",
                                   .mlp = "mlp.",
                                   .mixture = kHubMixture};
 
+constexpr LayerNames kHubGatedLayer = {.attention_norm = kHubLayer.attention_norm,
+                                       .mlp_norm = kHubLayer.mlp_norm,
+                                       .attention = kHubGqa,
+                                       .mlp = "mlp.",
+                                       .mixture = kHubGatedMixture};
+
 constexpr LayerNames kGgufLayer = {.attention_norm = "attn_norm.weight",
                                    .mlp_norm = "ffn_norm.weight",
                                    .attention = kGgufGqa,
@@ -86,13 +92,13 @@ Status assemble_hub(const ModelFiles& files, GqaMoeModel& model) {
   WeightBinder binder(files.tensors);
   model.ends =
       bind_ends(binder, ends, model.spec.vocabulary, model.spec.hidden, model.spec.tied_embeddings);
-  bind_layers(binder, layers, kHubLayer, model);
+  const bool is_gated = model.spec.mixture.shared_gate;
+  bind_layers(binder, layers, is_gated ? kHubGatedLayer : kHubLayer, model);
   return binder.finish(kIgnoredHubEndings, begins_with_any(drafts));
 }
 
 Status assemble_gguf(const ModelFiles& files, GqaMoeModel& model) {
-  ZLLM_TRY(auto description, gqa_moe_from_metadata(*files.gguf, files.tensors));
-  model.spec = std::move(description.spec);
+  ZLLM_TRY(model.spec, gqa_moe_from_metadata(*files.gguf, files.tensors));
   const model_spec::GqaMoe& spec = model.spec;
   ZLLM_TRY(read_gguf_tokens(files, spec.vocabulary, model.facts));
   WeightBinder binder(files.tensors);
@@ -100,8 +106,8 @@ Status assemble_gguf(const ModelFiles& files, GqaMoeModel& model) {
       bind_ends(binder, gguf_end_names(), spec.vocabulary, spec.hidden, spec.tied_embeddings);
   const bool is_glm = spec.architecture == "glm4moe";
   bind_layers(binder, "blk.", is_glm ? kGlmGgufLayer : kGgufLayer, model);
-  const auto drafts = gguf_draft_prefixes(spec.layers, spec.layers + description.draft_layers);
-  return binder.finish(kIgnoredGgufEndings, begins_with_any(drafts));
+  ZLLM_TRY(const GgufBlocks blocks, gguf_blocks(MetadataReader(*files.gguf, spec.architecture)));
+  return binder.finish(kIgnoredGgufEndings, begins_with_any(gguf_draft_prefixes(blocks)));
 }
 
 }  // namespace

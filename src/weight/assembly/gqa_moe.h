@@ -19,9 +19,9 @@ struct GqaMoeLayer {
 
 using GqaMoeModel = AssembledModel<model_spec::GqaMoe, GqaMoeLayer>;
 
-// From config.json of model type qwen3_moe or glm4_moe, or GGUF metadata of qwen3moe or glm4moe.
-// Parses and range-checks the spec, maps tensor names to logical weights and checks every shape.
-// Errors name the key or tensor; missing and unexpected tensors are listed.
+// From config.json of model type qwen2_moe, qwen3_moe or glm4_moe, or GGUF metadata of qwen3moe or
+// glm4moe. Parses and range-checks the spec, maps tensor names to logical weights and checks every
+// shape. Errors name the key or tensor; missing and unexpected tensors are listed.
 Result<GqaMoeModel> assemble_gqa_moe(const ModelFiles& files);
 
 }  // namespace zllm::weight

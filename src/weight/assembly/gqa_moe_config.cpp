@@ -11,10 +11,14 @@
 namespace zllm::weight {
 namespace {
 
-constexpr std::array<HubFamily, 2> kFamilies = {{
+constexpr std::array<HubFamily, 3> kFamilies = {{
+    {"qwen2_moe", "Qwen2MoeForCausalLM"},
     {"qwen3_moe", "Qwen3MoeForCausalLM"},
     {"glm4_moe", "Glm4MoeForCausalLM"},
 }};
+
+enum class HeadNorms { never, always, by_key };         // use_qk_norm tells
+enum class Windows { none, every_layer, some_layers };  // with use_sliding_window
 
 // What transformers makes of one model type.
 struct Rules {
@@ -22,20 +26,42 @@ struct Rules {
   std::uint64_t positions;
   double norm_epsilon;
   double partial_rotary;
-  bool query_key_norm_key;  // use_qk_norm tells; else the norms are always there
-  bool output_bias;         // attention_bias gives the output one too
-  bool windows;             // use_sliding_window
+  HeadNorms head_norms;
+  std::string_view bias_key;  // of queries, keys and values
+  bool bias;                  // where the key is missing
+  bool output_bias;           // the key gives the output one too
+  Windows windows;
   MixtureKeys mixture;
 };
 
-constexpr std::array<Rules, 2> kRules = {{
+constexpr std::array<Rules, 3> kRules = {{
+    {.kv_heads = 16,
+     .positions = 32768,
+     .norm_epsilon = 1e-6,
+     .partial_rotary = 1.0,
+     .head_norms = HeadNorms::never,
+     .bias_key = "qkv_bias",
+     .bias = true,
+     .output_bias = false,
+     .windows = Windows::some_layers,
+     .mixture = {.sparse_layers = SparseLayers::by_step,
+                 .dense_layers = 0,
+                 .scoring = moe::Scoring::softmax,
+                 .selection_bias = false,
+                 .normalise = false,
+                 .scaling = 1.0,
+                 .shared_experts = 0,
+                 .gated_shared_expert = true,
+                 .swiglu_limit = {}}},
     {.kv_heads = 4,
      .positions = 32768,
      .norm_epsilon = 1e-6,
      .partial_rotary = 1.0,
-     .query_key_norm_key = false,
+     .head_norms = HeadNorms::always,
+     .bias_key = "attention_bias",
+     .bias = false,
      .output_bias = true,
-     .windows = true,
+     .windows = Windows::every_layer,
      .mixture = {.sparse_layers = SparseLayers::by_step,
                  .dense_layers = 0,
                  .scoring = moe::Scoring::softmax,
@@ -48,9 +74,11 @@ constexpr std::array<Rules, 2> kRules = {{
      .positions = 131072,
      .norm_epsilon = 1e-5,
      .partial_rotary = 0.5,
-     .query_key_norm_key = true,
+     .head_norms = HeadNorms::by_key,
+     .bias_key = "attention_bias",
+     .bias = false,
      .output_bias = false,
-     .windows = false,
+     .windows = Windows::none,
      .mixture = {.sparse_layers = SparseLayers::after_dense,
                  .dense_layers = 1,
                  .scoring = moe::Scoring::sigmoid,
@@ -85,21 +113,29 @@ Status read_heads(const ConfigReader& config, const Rules& rules, model_spec::Gq
 
 // A window of every layer. max_window_layers has no effect in this family.
 Status read_window(const ConfigReader& config, const Rules& rules, model_spec::GqaMoe& spec) {
-  if (!rules.windows) {
+  if (rules.windows == Windows::none) {
     return {};
   }
   ZLLM_TRY(const bool slides, config.boolean_or("use_sliding_window", false));
+  if (!slides) {
+    return {};
+  }
+  if (rules.windows == Windows::some_layers) {
+    return config.error(Code::unsupported, "use_sliding_window",
+                        "true is not supported: windows of some layers alone");
+  }
   const std::uint64_t fallback = config.states_null("sliding_window") ? 0 : kDefaultWindow;
   ZLLM_TRY(const auto window, config.integer_or("sliding_window", kPositionRange, fallback));
-  spec.window = slides ? static_cast<std::uint32_t>(window) : 0;
+  spec.window = static_cast<std::uint32_t>(window);
   return {};
 }
 
 Status read_flags(const ConfigReader& config, const Rules& rules, model_spec::GqaMoe& spec) {
-  ZLLM_TRY(spec.qkv_bias, config.boolean_or("attention_bias", false));
+  ZLLM_TRY(spec.qkv_bias, config.boolean_or(rules.bias_key, rules.bias));
   spec.output_bias = rules.output_bias && spec.qkv_bias;
   ZLLM_TRY(const bool stated, config.boolean_or("use_qk_norm", false));
-  spec.query_key_norm = rules.query_key_norm_key ? stated : true;
+  spec.query_key_norm =
+      rules.head_norms == HeadNorms::always || (rules.head_norms == HeadNorms::by_key && stated);
   ZLLM_TRY(spec.tied_embeddings, config.boolean_or("tie_word_embeddings", false));
   return {};
 }
@@ -123,6 +159,7 @@ Result<model_spec::GqaMoe> gqa_moe_from_config(const Json& json,
            config.integer_or("max_position_embeddings", kPositionRange, rules.positions));
   ZLLM_TRY(read_heads(config, rules, spec));
   ZLLM_TRY(read_window(config, rules, spec));
+  ZLLM_TRY(check_layer_types(config, "full_attention", sizes.layers));
   ZLLM_TRY(read_flags(config, rules, spec));
   ZLLM_TRY(spec.mixture, mixture_from_config(config, rules.mixture, spec.layers));
   const RopeContext context{

@@ -7,7 +7,7 @@
 #include <zllm/weight/assembly/gguf_family.h>
 #include <zllm/weight/assembly/gqa_moe_spec.h>
 #include <zllm/weight/assembly/metadata_reader.h>
-#include <zllm/weight/assembly/mixture.h>
+#include <zllm/weight/assembly/mixture_metadata.h>
 #include <zllm/weight/assembly/rope_metadata.h>
 #include <zllm/weight/assembly/vocabulary_metadata.h>
 
@@ -15,25 +15,8 @@ namespace zllm::weight {
 namespace {
 
 constexpr std::array<std::string_view, 2> kArchitectures = {"qwen3moe", "glm4moe"};
-// Neither file states whether qwen3moe normalises; its runtime always does.
-constexpr std::array<MixtureKeys, 2> kMixtures = {{
-    {.sparse_layers = SparseLayers::after_dense,
-     .dense_layers = 0,
-     .scoring = moe::Scoring::softmax,
-     .selection_bias = false,
-     .normalise = true,
-     .scaling = 1.0,
-     .shared_experts = 0,
-     .swiglu_limit = {}},
-    {.sparse_layers = SparseLayers::after_dense,
-     .dense_layers = 0,
-     .scoring = moe::Scoring::sigmoid,
-     .selection_bias = true,
-     .normalise = true,
-     .scaling = 1.0,
-     .shared_experts = 0,
-     .swiglu_limit = {}},
-}};
+// Both have experts chosen and weighted in one way; files need not state it.
+constexpr std::array<moe::Scoring, 2> kScorings = {moe::Scoring::softmax, moe::Scoring::sigmoid};
 constexpr NumberRange kScaleRange{-1e9, 1e9};
 
 Status read_heads(const MetadataReader& metadata, std::uint32_t blocks, model_spec::GqaMoe& spec) {
@@ -97,27 +80,28 @@ void read_presence(const TensorTable& tensors, bool always_norm, model_spec::Gqa
 
 }  // namespace
 
-Result<GqaMoeDescription> gqa_moe_from_metadata(const GgufMetadata& file,
-                                                const TensorTable& tensors) {
+Result<model_spec::GqaMoe> gqa_moe_from_metadata(const GgufMetadata& file,
+                                                 const TensorTable& tensors) {
   ZLLM_TRY(const std::size_t family, gguf_family_of(file, kArchitectures));
   const MetadataReader metadata(file, kArchitectures[family]);
   ZLLM_TRY(refuse_gguf_knobs(metadata));
-  ZLLM_TRY(const GgufSizes sizes, gguf_sizes(metadata));
+  ZLLM_TRY(const GgufBlocks blocks, gguf_blocks(metadata));
   model_spec::GqaMoe spec;
   spec.architecture = std::string(kArchitectures[family]);
-  spec.hidden = sizes.hidden;
-  spec.layers = sizes.layers;
-  spec.max_positions = sizes.max_positions;
-  spec.norm_epsilon = sizes.norm_epsilon;
+  spec.layers = blocks.layers;
+  ZLLM_TRY(const auto hidden, metadata.required_integer("embedding_length", kHiddenRange));
+  spec.hidden = static_cast<std::uint32_t>(hidden);
+  ZLLM_TRY(spec.max_positions, metadata.required_integer("context_length", kPositionRange));
+  ZLLM_TRY(spec.norm_epsilon,
+           metadata.required_number("attention.layer_norm_rms_epsilon", kEpsilonRange));
   ZLLM_TRY(spec.vocabulary, vocabulary_from_metadata(metadata, tensors));
-  ZLLM_TRY(read_heads(metadata, sizes.blocks, spec));
+  ZLLM_TRY(read_heads(metadata, blocks.blocks, spec));
   ZLLM_TRY(read_attention(metadata, spec));
-  ZLLM_TRY(spec.mixture,
-           mixture_from_metadata(metadata, tensors, kMixtures[family], sizes.layers, sizes.blocks));
+  ZLLM_TRY(spec.mixture, mixture_from_metadata(metadata, tensors, blocks, kScorings[family], true));
   read_presence(tensors, family == 0, spec);
-  const RopeContext context{.head = spec.head, .max_positions = spec.max_positions, .partial = 1.0};
+  const RopeContext context{.head = spec.head, .max_positions = spec.max_positions};
   ZLLM_TRY(spec.rope, rope_from_metadata(metadata, tensors, context, rope::Pairing::half));
-  return GqaMoeDescription{.spec = std::move(spec), .draft_layers = sizes.blocks - sizes.layers};
+  return spec;
 }
 
 }  // namespace zllm::weight

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,15 +17,9 @@ namespace zllm::weight {
 Result<model_spec::GqaMoe> gqa_moe_from_config(const Json& config,
                                                std::vector<std::string>& warnings);
 
-// A spec with the number of layers behind its last that draft tokens.
-struct GqaMoeDescription {
-  model_spec::GqaMoe spec;
-  std::uint32_t draft_layers = 0;
-};
-
 // From GGUF metadata of architecture qwen3moe or glm4moe. The tensors tell which biases and head
 // norms there are, whether the head is tied, and the vocabulary of a file without tokenizer.
-Result<GqaMoeDescription> gqa_moe_from_metadata(const GgufMetadata& metadata,
-                                                const TensorTable& tensors);
+Result<model_spec::GqaMoe> gqa_moe_from_metadata(const GgufMetadata& metadata,
+                                                 const TensorTable& tensors);
 
 }  // namespace zllm::weight

@@ -67,6 +67,26 @@ Result<HubSizes> hub_sizes(const ConfigReader& config) {
                   .layers = static_cast<std::uint32_t>(layers)};
 }
 
+Status check_layer_types(const ConfigReader& config, std::string_view only, std::uint64_t layers) {
+  ZLLM_TRY(const auto types, config.strings("layer_types"));
+  if (!types) {
+    return {};
+  }
+  for (const std::string_view type : *types) {
+    if (type != only) {
+      return config.error(
+          Code::unsupported, "layer_types",
+          concat(quote(type), " is not supported for this model type, only ", only));
+    }
+  }
+  if (types->size() != layers) {
+    return config.error(
+        Code::invalid_file, "layer_types",
+        concat("must have one entry for each of ", layers, " layers, found ", types->size()));
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> draft_layer_prefixes(const ConfigReader& config,
                                                       std::string_view layers_prefix,
                                                       std::uint32_t layers) {

@@ -32,6 +32,9 @@ struct HubSizes {
 };
 Result<HubSizes> hub_sizes(const ConfigReader& config);
 
+// Whether layer_types, where it is stated, names every layer and calls each `only`.
+Status check_layer_types(const ConfigReader& config, std::string_view only, std::uint64_t layers);
+
 // Prefixes of the layers behind the last one that draft tokens (num_nextn_predict_layers, also
 // num_mtp_layers, 1 where neither is stated); `layers_prefix` is "model.layers.".
 Result<std::vector<std::string>> draft_layer_prefixes(const ConfigReader& config,

@@ -7,21 +7,13 @@
 #include <zllm/weight/assembly/kimi_linear_spec.h>
 #include <zllm/weight/assembly/latent_attention.h>
 #include <zllm/weight/assembly/metadata_reader.h>
-#include <zllm/weight/assembly/mixture.h>
+#include <zllm/weight/assembly/mixture_metadata.h>
 #include <zllm/weight/assembly/vocabulary_metadata.h>
 
 namespace zllm::weight {
 namespace {
 
 constexpr std::array<std::string_view, 1> kArchitectures = {"kimi-linear"};
-constexpr MixtureKeys kMixture = {.sparse_layers = SparseLayers::after_dense,
-                                  .dense_layers = 0,
-                                  .scoring = moe::Scoring::sigmoid,
-                                  .selection_bias = true,
-                                  .normalise = true,
-                                  .scaling = 1.0,
-                                  .shared_experts = 0,
-                                  .swiglu_limit = {}};
 constexpr std::string_view kKeyHeads = "attention.head_count_kv";
 constexpr IntegerRange kTapsRange{1, 64};  // 16 times the most known
 
@@ -60,23 +52,25 @@ Result<model_spec::KimiLinear> kimi_linear_from_metadata(const GgufMetadata& fil
   ZLLM_TRY(gguf_family_of(file, kArchitectures));
   const MetadataReader metadata(file, kArchitectures[0]);
   ZLLM_TRY(refuse_gguf_knobs(metadata));
-  ZLLM_TRY(const GgufSizes sizes, gguf_sizes(metadata));
-  if (sizes.blocks != sizes.layers) {
+  ZLLM_TRY(const GgufBlocks blocks, gguf_blocks(metadata));
+  if (blocks.blocks != blocks.layers) {
     return metadata.error(Code::unsupported, "nextn_predict_layers",
                           "is not supported for this family");
   }
   model_spec::KimiLinear spec;
   spec.architecture = std::string(kArchitectures[0]);
-  spec.hidden = sizes.hidden;
-  spec.layers = sizes.layers;
-  spec.max_positions = sizes.max_positions;
-  spec.norm_epsilon = sizes.norm_epsilon;
+  spec.layers = blocks.layers;
+  ZLLM_TRY(const auto hidden, metadata.required_integer("embedding_length", kHiddenRange));
+  spec.hidden = static_cast<std::uint32_t>(hidden);
+  ZLLM_TRY(spec.max_positions, metadata.required_integer("context_length", kPositionRange));
+  ZLLM_TRY(spec.norm_epsilon,
+           metadata.required_number("attention.layer_norm_rms_epsilon", kEpsilonRange));
   ZLLM_TRY(spec.vocabulary, vocabulary_from_metadata(metadata, tensors));
   ZLLM_TRY(spec.is_linear, linear_layers(metadata, spec.layers));
   ZLLM_TRY(spec.attention, latent_attention_from_metadata(metadata, spec.layers, 1.0));
   ZLLM_TRY(read_delta(metadata, spec));
   ZLLM_TRY(spec.mixture,
-           mixture_from_metadata(metadata, tensors, kMixture, spec.layers, spec.layers));
+           mixture_from_metadata(metadata, tensors, blocks, moe::Scoring::sigmoid, true));
   spec.tied_embeddings = tensors.find("output.weight") == nullptr;
   return spec;
 }

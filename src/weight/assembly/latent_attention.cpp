@@ -120,10 +120,12 @@ class Layer {
           binder_.flat_matrix(name(names_.up_keys), mla.heads, mla.latent, mla.nope);
       weights.up_values =
           binder_.flat_matrix(name(names_.up_values), mla.heads, mla.value, mla.latent);
-      return;
     }
-    const std::uint64_t rows = mla.heads * (std::uint64_t{mla.nope} + mla.value);
-    weights.up_fused = binder_.matrix(name(names_.up_fused), rows, mla.latent);
+    if (!is_split || has(names_.up_fused)) {  // some files have both forms
+      const std::uint64_t rows = mla.heads * (std::uint64_t{mla.nope} + mla.value);
+      const WeightView fused = binder_.matrix(name(names_.up_fused), rows, mla.latent);
+      weights.up_fused = is_split ? WeightView() : fused;
+    }
   }
 
   WeightBinder& binder_;

@@ -71,7 +71,8 @@ constexpr LatentAttentionNames kGgufLatentAttention = {
 };
 
 // Binds the attention of one layer; `prefix` is all that comes before a name, "model.layers.3." or
-// "blk.3.". Latent and shared key are rows of one tensor.
+// "blk.3.". Latent and shared key are rows of one tensor. Of both forms of the lifting matrices the
+// split one counts.
 LatentAttentionWeights bind_latent_attention(WeightBinder& binder, std::string_view prefix,
                                              const LatentAttentionNames& names,
                                              const model_spec::LatentAttention& spec,

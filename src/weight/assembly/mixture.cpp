@@ -106,7 +106,7 @@ Status read_router(const ConfigReader& config, const MixtureKeys& keys, moe::Rou
   ZLLM_TRY(const auto groups, integer(config, kGroups, kExpertCountRange));
   ZLLM_TRY(const auto kept, integer(config, kKeptGroups, kExpertCountRange));
   router.groups = static_cast<std::uint32_t>(groups.value_or(1));
-  router.kept_groups = static_cast<std::uint32_t>(kept.value_or(router.groups));
+  router.kept_groups = static_cast<std::uint32_t>(kept.value_or(1));
   ZLLM_TRY(router.scoring, scoring_of(config, keys.scoring));
   ZLLM_TRY(router.has_selection_bias, has_selection_bias(config, keys.selection_bias));
   ZLLM_TRY(router.normalise, normalises(config, keys.normalise));
@@ -148,6 +148,12 @@ Status read_sizes(const ConfigReader& config, const MixtureKeys& keys,
   mixture.dense_intermediate = static_cast<std::uint32_t>(dense);
   mixture.expert_intermediate = static_cast<std::uint32_t>(expert);
   mixture.shared_intermediate = static_cast<std::uint32_t>(shared);
+  if (keys.gated_shared_expert) {
+    ZLLM_TRY(const auto gated,
+             config.required_integer("shared_expert_intermediate_size", kIntermediateRange));
+    mixture.shared_intermediate = static_cast<std::uint32_t>(gated);
+    mixture.shared_gate = true;
+  }
   return {};
 }
 
@@ -191,10 +197,10 @@ Result<std::vector<bool>> sparse_after_dense(const ConfigReader& config, const M
     }
     stated.push_back(type == "sparse");
   }
-  // transformers writes its default of first_k_dense_replace beside any list, and reads the list.
+  // Beside every list transformers writes the default count, which then counts nothing.
   const bool is_default = dense == keys.dense_layers && step == 1;
   for (const std::string_view key : {"first_k_dense_replace", "moe_layer_freq"}) {
-    if (config.has(key) && stated != is_sparse && !is_default) {
+    if (config.has(key) && !is_default && stated != is_sparse) {
       return config.error(Code::invalid_file, "mlp_layer_types", concat("contradicts ", key));
     }
   }
@@ -239,8 +245,10 @@ Result<model_spec::Mixture> mixture_from_config(const ConfigReader& config, cons
   }
   const std::string defect = mixture_defect(mixture);
   if (!defect.empty()) {
-    const bool of_groups = mixture.router.top_k <= mixture.router.experts;
-    const Spellings spellings = of_groups ? Spellings(kGroups) : Spellings(kChosen);
+    const moe::RouterSpec& router = mixture.router;
+    const Spellings spellings = router.top_k > router.experts        ? Spellings(kChosen)
+                                : router.kept_groups > router.groups ? Spellings(kKeptGroups)
+                                                                     : Spellings(kGroups);
     const std::string_view key = config.has(spellings.back()) ? spellings.back() : spellings[0];
     return config.error(Code::invalid_file, key, defect);
   }

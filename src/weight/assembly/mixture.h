@@ -10,9 +10,7 @@
 #include <zllm/moe/spec.h>
 #include <zllm/weight/assembly/block_weights.h>
 #include <zllm/weight/assembly/config_reader.h>
-#include <zllm/weight/assembly/metadata_reader.h>
 #include <zllm/weight/assembly/weight_binder.h>
-#include <zllm/weight/container/tensor_table.h>
 
 namespace zllm::weight {
 
@@ -31,21 +29,17 @@ struct MixtureKeys {
   bool normalise = true;
   double scaling = 1.0;
   std::uint32_t shared_experts = 0;
-  std::optional<double> swiglu_limit = {};  // nothing: blocks are clamped only where the key is stated
+  // One shared expert of shared_expert_intermediate_size, weighted by a gate.
+  bool gated_shared_expert = false;
+  // Nothing: blocks are clamped only where the key is stated.
+  std::optional<double> swiglu_limit = {};
 };
 
 // Reads the feed-forward blocks of `layers` layers. Spellings of one fact that contradict each
-// other, unknown names and impossible routing are errors that name the key.
+// other, unknown names and impossible routing are errors that name the key. mlp_layer_types
+// overrules a first_k_dense_replace that is the family's default.
 Result<model_spec::Mixture> mixture_from_config(const ConfigReader& config, const MixtureKeys& keys,
                                                 std::uint32_t layers);
-
-// The same from <arch>.expert_* and <arch>.leading_dense_block_count of GGUF metadata, where scales
-// of 0 mean none. A selection bias is there when the keys or the tensors of the first sparse layer
-// say so. `blocks` counts the layers with those that draft tokens, for arrays of one entry each.
-Result<model_spec::Mixture> mixture_from_metadata(const MetadataReader& metadata,
-                                                  const TensorTable& tensors,
-                                                  const MixtureKeys& keys, std::uint32_t layers,
-                                                  std::uint32_t blocks);
 
 // What is wrong with a router and its schedule, whichever file format told it; empty when nothing.
 std::string mixture_defect(const model_spec::Mixture& mixture);
@@ -87,6 +81,15 @@ constexpr MixtureNames kHubMixture = {
     .shared_down = "shared_experts.down_proj.weight",
     .shared_router = "shared_expert_gate.weight",
 };
+
+// Qwen's checkpoints call the shared expert by another name.
+constexpr MixtureNames kHubGatedMixture = [] {
+  MixtureNames names = kHubMixture;
+  names.shared_gate = "shared_expert.gate_proj.weight";
+  names.shared_up = "shared_expert.up_proj.weight";
+  names.shared_down = "shared_expert.down_proj.weight";
+  return names;
+}();
 
 constexpr MixtureNames kGgufMixture = {
     .gate = "ffn_gate.weight",

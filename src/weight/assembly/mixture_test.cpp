@@ -80,7 +80,7 @@ TEST(Mixture, NamesTheKeyThatIsWrong) {
            {"num_experts_per_token", "3", "num_experts_per_tok 2"},
            {"num_experts_per_tok", "9", "num_experts_per_tok chooses 9 of 8"},
            {"n_group", "3", "n_group has 3 groups"},
-           {"topk_group", "2", "n_group keeps 2 of 1"},
+           {"topk_group", "2", "topk_group keeps 2 of 1"},
            {"scoring_func", "\"tanh\"", "scoring_func 'tanh'"},
            {"topk_method", "\"group_limited_greedy\"", "topk_method 'group_limited_greedy'"},
            {"hidden_act", "\"gelu\"", "hidden_act 'gelu'"},
@@ -124,9 +124,9 @@ TEST(Mixture, ListsOfLayersAgreeWithCounts) {
   const Json both =
       with(with(parse(kConfig), "mlp_layer_types", types), "first_k_dense_replace", "1");
   EXPECT_TRUE(names(read(both), {"mlp_layer_types contradicts first_k_dense_replace"}));
-  const auto beside_default = read(both, {.dense_layers = 1});
-  ASSERT_TRUE(beside_default.ok()) << beside_default.error().message;
-  EXPECT_EQ(beside_default->is_sparse, stated->is_sparse);
+  const auto by_default = read(both, {.dense_layers = 1});
+  ASSERT_TRUE(by_default.ok()) << by_default.error().message;
+  EXPECT_EQ(by_default->is_sparse, stated->is_sparse);
   const auto every_other = read("moe_layer_freq", "2");
   ASSERT_TRUE(every_other.ok());
   EXPECT_EQ(every_other->is_sparse, (std::vector<bool>{true, false, true, false}));

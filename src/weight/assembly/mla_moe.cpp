@@ -143,9 +143,8 @@ Status assemble_gguf(const ModelFiles& files, MlaMoeModel& model) {
   ZLLM_TRY(model.spec, mla_moe_from_metadata(*files.gguf, files.tensors));
   ZLLM_TRY(read_gguf_tokens(files, model.spec.vocabulary, model.facts));
   const MetadataReader metadata(*files.gguf, model.spec.architecture);
-  ZLLM_TRY(const GgufSizes sizes, gguf_sizes(metadata));
-  return bind_model(files, gguf_names(), kIgnoredGgufEndings,
-                    gguf_draft_prefixes(sizes.layers, sizes.blocks), model);
+  ZLLM_TRY(const GgufBlocks blocks, gguf_blocks(metadata));
+  return bind_model(files, gguf_names(), kIgnoredGgufEndings, gguf_draft_prefixes(blocks), model);
 }
 
 }  // namespace

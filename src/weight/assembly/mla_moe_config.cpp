@@ -46,19 +46,11 @@ constexpr std::array<Family, 4> kFamilies = {{
 constexpr MixtureKeys kMixture = {
     .dense_layers = 3, .scaling = 2.5, .shared_experts = 1, .swiglu_limit = std::nullopt};
 
-Status refuse_unsupported(const ConfigReader& config, const Family& family) {
+Status refuse_unsupported(const ConfigReader& config) {
   ZLLM_TRY(refuse_quantised(config));
   ZLLM_TRY(const bool mlp_bias, config.boolean_or("mlp_bias", false));
   if (mlp_bias) {
     return config.error(Code::unsupported, "mlp_bias", "true is not supported");
-  }
-  ZLLM_TRY(const auto types, config.strings("layer_types"));
-  for (const std::string_view type : types.value_or(std::vector<std::string_view>())) {
-    if (type != family.layer_type) {
-      return config.error(
-          Code::unsupported, "layer_types",
-          concat(quote(type), " is not supported for this model type, only ", family.layer_type));
-    }
   }
   return {};
 }
@@ -68,6 +60,7 @@ Status read_sizes(const ConfigReader& config, const Family& family, model_spec::
   spec.vocabulary = sizes.vocabulary;
   spec.hidden = sizes.hidden;
   spec.layers = sizes.layers;
+  ZLLM_TRY(check_layer_types(config, family.layer_type, sizes.layers));
   ZLLM_TRY(spec.norm_epsilon,
            config.number_or("rms_norm_eps", kEpsilonRange, family.default_epsilon));
   ZLLM_TRY(spec.max_positions,
@@ -119,8 +112,11 @@ Status read_indexer(const ConfigReader& config, const Family& family, model_spec
   ZLLM_TRY(spec.indexers, indexer_kinds_from_config(config, spec.layers));
   if (!family.shares_selection &&
       std::ranges::find(spec.indexers, IndexerKind::shared) != spec.indexers.end()) {
-    return config.error(Code::unsupported,
-                        config.has("indexer_types") ? "indexer_types" : "index_topk_freq",
+    constexpr std::array<std::string_view, 3> kKeys = {"indexer_types", "index_topk_pattern",
+                                                       "index_topk_freq"};
+    const auto *key =
+        std::ranges::find_if(kKeys, [&](std::string_view name) { return config.has(name); });
+    return config.error(Code::unsupported, *key,
                         "shares selections, which this model type does not do");
   }
   ZLLM_TRY(spec.indexer_pairing,
@@ -145,7 +141,7 @@ Result<model_spec::MlaMoe> mla_moe_from_config(const Json& json,
   ZLLM_TRY(const auto config, ConfigReader::open(json, "config.json"));
   ZLLM_TRY(const std::size_t index, hub_family_of(config, kNames));
   const Family& family = kFamilies[index];
-  ZLLM_TRY(refuse_unsupported(config, family));
+  ZLLM_TRY(refuse_unsupported(config));
   model_spec::MlaMoe spec;
   spec.architecture = std::string(kNames[index].model_type);
   ZLLM_TRY(read_sizes(config, family, spec));

@@ -249,6 +249,8 @@ TEST(MlaMoeConfig, RefusesContradictions) {
                      {"indexer_types", R"(["full"])", {"78 layers, found 1"}},
                      {"index_head_dim", "32", {"64 lanes"}},
                      {"q_lora_rank", "null", {}},
+                     {"layer_types", "[]", {"78 layers, found 0"}},
+                     {"topk_group", "2", {"keeps 2 of 1 groups"}},
                  });
 }
 
@@ -286,7 +288,9 @@ TEST(MlaMoeConfig, RefusesPairingsThatTheModelTypeDoesNotHave) {
   expect_refused(glm_5(),
                  {{"rope_interleave", "false", {}}, {"indexer_rope_interleave", "false", {}}});
   expect_refused(deepseek_v32(),
-                 {{"indexer_rope_interleave", "true", {}}, {"index_topk_freq", "2", {}}});
+                 {{"indexer_rope_interleave", "true", {}},
+                  {"index_topk_freq", "2", {}},
+                  {"index_topk_pattern", Json("F" + std::string(60, 'S')).dump(), {}}});
 }
 
 TEST(MlaMoeConfig, ChecksEveryNumber) {

@@ -12,7 +12,7 @@
 #include <zllm/weight/assembly/indexer.h>
 #include <zllm/weight/assembly/latent_attention.h>
 #include <zllm/weight/assembly/metadata_reader.h>
-#include <zllm/weight/assembly/mixture.h>
+#include <zllm/weight/assembly/mixture_metadata.h>
 #include <zllm/weight/assembly/mla_moe_spec.h>
 #include <zllm/weight/assembly/rope_metadata.h>
 #include <zllm/weight/assembly/vocabulary_metadata.h>
@@ -27,13 +27,14 @@ struct Family {
   bool has_indexer;
   bool shares_selection;
   Pairing indexer_pairing;
+  std::optional<moe::Scoring> scoring;  // of a file that does not state it
 };
 
 constexpr std::array<std::string_view, 3> kNames = {"deepseek2", "deepseek32", "glm-dsa"};
 constexpr std::array<Family, 3> kFamilies = {{
-    {false, false, Pairing::half},
-    {true, false, Pairing::half},
-    {true, true, Pairing::adjacent},
+    {false, false, Pairing::half, std::nullopt},  // V2 by softmax, V3 and K2 by sigmoid
+    {true, false, Pairing::half, moe::Scoring::sigmoid},
+    {true, true, Pairing::adjacent, moe::Scoring::sigmoid},
 }};
 
 // GLM-5.2 is the first that shares selections, and the first of a million positions. Files that
@@ -44,12 +45,12 @@ constexpr std::uint64_t kSharingOffset = 3;
 
 // Latent attention is written as attention with one key head of the latent's width, or in older
 // files as attention with keys of every head.
-Status check_stated(const MetadataReader& metadata, GgufSizes sizes,
+Status check_stated(const MetadataReader& metadata, GgufBlocks blocks,
                     const attention::mla::Spec& mla) {
   const bool is_current = metadata.has("attention.key_length_mla");
   const std::uint64_t heads = is_current ? 1 : mla.heads;
   ZLLM_TRY(const auto kv_heads,
-           metadata.uniform_integer("attention.head_count_kv", kHeadCountRange, sizes.blocks));
+           metadata.uniform_integer("attention.head_count_kv", kHeadCountRange, blocks.blocks));
   if (kv_heads && *kv_heads != heads) {
     return metadata.error(Code::invalid_file, "attention.head_count_kv",
                           concat(*kv_heads, " must be ", heads, is_current ? " beside" : " without",
@@ -71,17 +72,11 @@ Status check_stated(const MetadataReader& metadata, GgufSizes sizes,
   return {};
 }
 
-Status read_attention(const MetadataReader& metadata, GgufSizes sizes, model_spec::MlaMoe& spec) {
+Status read_attention(const MetadataReader& metadata, GgufBlocks blocks, model_spec::MlaMoe& spec) {
   ZLLM_TRY(const double factor, score_factor_from_metadata(metadata));
-  ZLLM_TRY(spec.attention, latent_attention_from_metadata(metadata, sizes.blocks, factor));
-  ZLLM_TRY(check_stated(metadata, sizes, spec.attention.mla));
+  ZLLM_TRY(spec.attention, latent_attention_from_metadata(metadata, blocks.blocks, factor));
+  ZLLM_TRY(check_stated(metadata, blocks, spec.attention.mla));
   constexpr NumberRange kScaleRange{-1e9, 1e9};
-  constexpr std::string_view kTemperature = "attention.temperature_scale";
-  ZLLM_TRY(const double temperature, metadata.number_or(kTemperature, kScaleRange, 0.0));
-  if (temperature != 0) {
-    return metadata.error(Code::unsupported, kTemperature,
-                          concat(temperature, " is not supported"));
-  }
   constexpr double kTolerance = 1e-5;  // the file states it in single precision
   ZLLM_TRY(const auto scale, metadata.number("attention.scale", kScaleRange));
   if (scale && *scale != 0 &&
@@ -106,20 +101,20 @@ Status read_rope(const MetadataReader& metadata, const TensorTable& tensors,
 }
 
 Result<std::vector<IndexerKind>> indexer_kinds(const MetadataReader& metadata, const Family& family,
-                                               GgufSizes sizes) {
+                                               GgufBlocks blocks, std::uint64_t positions) {
   constexpr std::string_view kTypes = "attention.indexer.types";
   ZLLM_TRY(const auto types, metadata.metadata().booleans(metadata.key(kTypes)));
   if (!types) {
-    const bool shares = family.shares_selection && sizes.max_positions >= kSharingPositions;
-    return scheduled_indexers(sizes.layers, shares ? kSharingEvery : 1, kSharingOffset);
+    const bool shares = family.shares_selection && positions >= kSharingPositions;
+    return scheduled_indexers(blocks.layers, shares ? kSharingEvery : 1, kSharingOffset);
   }
-  if (types->size() != sizes.layers && types->size() != sizes.blocks) {
-    return metadata.error(
-        Code::invalid_file, kTypes,
-        concat("must have one entry for each of ", sizes.layers, " layers, found ", types->size()));
+  if (types->size() != blocks.layers && types->size() != blocks.blocks) {
+    return metadata.error(Code::invalid_file, kTypes,
+                          concat("must have one entry for each of ", blocks.layers,
+                                 " layers, found ", types->size()));
   }
   std::vector<IndexerKind> kinds;
-  for (std::uint32_t layer = 0; layer < sizes.layers; ++layer) {
+  for (std::uint32_t layer = 0; layer < blocks.layers; ++layer) {
     kinds.push_back((*types)[layer] ? IndexerKind::full : IndexerKind::shared);
   }
   if (kinds.front() != IndexerKind::full) {
@@ -133,7 +128,7 @@ Result<std::vector<IndexerKind>> indexer_kinds(const MetadataReader& metadata, c
   return kinds;
 }
 
-Status read_indexer(const MetadataReader& metadata, const Family& family, GgufSizes sizes,
+Status read_indexer(const MetadataReader& metadata, const Family& family, GgufBlocks blocks,
                     model_spec::MlaMoe& spec) {
   if (!family.has_indexer) {
     spec.indexers.assign(spec.layers, IndexerKind::none);
@@ -144,30 +139,8 @@ Status read_indexer(const MetadataReader& metadata, const Family& family, GgufSi
                           "is missing, but the indexer reads the query's residual");
   }
   ZLLM_TRY(spec.indexer, indexer_from_metadata(metadata, spec.rope.rotated));
-  ZLLM_TRY(spec.indexers, indexer_kinds(metadata, family, sizes));
+  ZLLM_TRY(spec.indexers, indexer_kinds(metadata, family, blocks, spec.max_positions));
   spec.indexer_pairing = family.indexer_pairing;
-  return {};
-}
-
-// A file that does not state its scoring is a DeepSeek-V2, which scores by softmax, unless experts
-// are chosen with a bias, which came with the sigmoid.
-Status read_mixture(const MetadataReader& metadata, const TensorTable& tensors, GgufSizes sizes,
-                    model_spec::MlaMoe& spec) {
-  const bool has_bias = std::ranges::any_of(tensors.entries(), [](const TensorEntry& entry) {
-    return entry.name.ends_with(kGgufMixture.selection_bias);
-  });
-  const MixtureKeys keys = {.scoring = has_bias ? moe::Scoring::sigmoid : moe::Scoring::softmax,
-                            .selection_bias = false,
-                            .normalise = false,
-                            .swiglu_limit = std::nullopt};
-  ZLLM_TRY(spec.mixture,
-           mixture_from_metadata(metadata, tensors, keys, sizes.layers, sizes.blocks));
-  const moe::RouterSpec& router = spec.mixture.router;
-  if (router.kept_groups < router.groups && router.scoring == moe::Scoring::softmax) {
-    // DeepSeek-V2 values a group by its one best expert.
-    return metadata.error(Code::unsupported, "expert_group_count",
-                          concat(router.groups, " is not supported for experts scored by softmax"));
-  }
   return {};
 }
 
@@ -179,18 +152,20 @@ Result<model_spec::MlaMoe> mla_moe_from_metadata(const GgufMetadata& metadata,
   const Family& family = kFamilies[index];
   const MetadataReader reader(metadata, kNames[index]);
   ZLLM_TRY(refuse_gguf_knobs(reader));
-  ZLLM_TRY(const GgufSizes sizes, gguf_sizes(reader));
+  ZLLM_TRY(const GgufBlocks blocks, gguf_blocks(reader));
   model_spec::MlaMoe spec;
   spec.architecture = std::string(kNames[index]);
-  spec.layers = sizes.layers;
-  spec.hidden = sizes.hidden;
-  spec.max_positions = sizes.max_positions;
-  spec.norm_epsilon = sizes.norm_epsilon;
+  spec.layers = blocks.layers;
+  ZLLM_TRY(const auto hidden, reader.required_integer("embedding_length", kHiddenRange));
+  spec.hidden = static_cast<std::uint32_t>(hidden);
+  ZLLM_TRY(spec.max_positions, reader.required_integer("context_length", kPositionRange));
+  ZLLM_TRY(spec.norm_epsilon,
+           reader.required_number("attention.layer_norm_rms_epsilon", kEpsilonRange));
   ZLLM_TRY(spec.vocabulary, vocabulary_from_metadata(reader, tensors));
-  ZLLM_TRY(read_attention(reader, sizes, spec));
+  ZLLM_TRY(read_attention(reader, blocks, spec));
   ZLLM_TRY(read_rope(reader, tensors, spec));
-  ZLLM_TRY(read_indexer(reader, family, sizes, spec));
-  ZLLM_TRY(read_mixture(reader, tensors, sizes, spec));
+  ZLLM_TRY(read_indexer(reader, family, blocks, spec));
+  ZLLM_TRY(spec.mixture, mixture_from_metadata(reader, tensors, blocks, family.scoring));
   spec.tied_embeddings = tensors.find("output.weight") == nullptr;
   return spec;
 }

@@ -165,6 +165,13 @@ TEST(MlaMoeMetadata, ScoringThatIsNotStatedFollowsFromTheBias) {
   EXPECT_TRUE(names(read(metadata, tensors), {"deepseek2.expert_gating_func", "4"}));
 }
 
+TEST(MlaMoeMetadata, ArchitecturesWithIndexersScoreBySigmoid) {
+  MetadataList metadata = gguf_latent_metadata();
+  metadata.remove("glm-dsa.expert_gating_func");
+  const TensorList tensors = gguf_latent_tensors().remove_all("exp_probs_b");
+  EXPECT_EQ(spec_of(metadata, tensors).mixture.router.scoring, moe::Scoring::sigmoid);
+}
+
 TEST(MlaMoeMetadata, QueriesMayHaveNoRank) {
   MetadataList metadata = gguf_deepseek2_metadata();
   metadata.remove("deepseek2.attention.q_lora_rank");

@@ -303,6 +303,18 @@ TEST(MlaMoeAssembly, GgufMayHaveTheOlderFusedForm) {
   EXPECT_TRUE(model->layers[3].attention.up_values.bytes.empty());
 }
 
+TEST(MlaMoeAssembly, OfBothFormsTheSplitOneCounts) {
+  TensorList tensors = gguf_deepseek2_tensors();
+  for (const std::string block : {"blk.0.", "blk.1.", "blk.2.", "blk.3."}) {
+    put(tensors, block + "attn_kv_b.weight", {22, 8});
+  }
+  const ModelFiles files = gguf_files(tensors, gguf_deepseek2_metadata());
+  const auto model = assemble_mla_moe(files);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  expect_view(model->layers[1].attention.up_values, "blk.1.attn_v_b.weight", 10, 8);
+  EXPECT_TRUE(model->layers[1].attention.up_fused.bytes.empty());
+}
+
 TEST(MlaMoeAssembly, ListsWhatGgufLacks) {
   TensorList tensors = gguf_latent_tensors();
   tensors.remove("blk.1.attn_v_b.weight").remove("blk.2.indexer.attn_k.weight");

@@ -164,7 +164,10 @@ Status WeightBinder::finish(std::span<const std::string_view> ignored_endings,
   std::vector<std::string> unexpected;
   for (const TensorEntry& entry : table_->entries()) {
     const auto ends_entry = [&](std::string_view ending) { return entry.name.ends_with(ending); };
-    if (!claimed_.contains(entry.name) && !std::ranges::any_of(ignored_endings, ends_entry) &&
+    // transformers writes the experts that a block does not have as tensors without elements.
+    const bool is_empty = std::ranges::find(entry.shape, 0U) != entry.shape.end();
+    if (!claimed_.contains(entry.name) && !is_empty &&
+        !std::ranges::any_of(ignored_endings, ends_entry) &&
         !(is_ignored && is_ignored(entry.name))) {
       unexpected.push_back(entry.name);
     }

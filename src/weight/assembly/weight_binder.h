@@ -40,8 +40,8 @@ class WeightBinder {
                                           std::uint64_t rows, std::uint64_t columns);
 
   // The first wrong tensor, else the lists of missing and unexpected ones, else success. A tensor
-  // is expected when it was claimed, its name ends with one of the ignored endings, or is_ignored
-  // says so of its name.
+  // is expected when it was claimed, has no elements, its name ends with one of the ignored
+  // endings, or is_ignored says so of its name.
   Status finish(std::span<const std::string_view> ignored_endings,
                 const std::function<bool(std::string_view)>& is_ignored = {}) const;
 

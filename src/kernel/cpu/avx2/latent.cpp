@@ -1,6 +1,7 @@
 #include <zllm/kernel/cpu/avx2/latent.h>
 
 #include <zllm/kernel/cpu/avx2/simd-inl.h>
+#include <zllm/kernel/cpu/decode-inl.h>
 #include <zllm/kernel/cpu/latent_append-inl.h>
 #include <zllm/kernel/cpu/latent_attention-inl.h>
 #include <zllm/kernel/cpu/transposed_product-inl.h>
@@ -11,6 +12,7 @@ const LatentKernels& latent_kernels() {
   static constexpr LatentKernels kernels = {
       .append = cpu::latent_append<Simd>,
       .multiply_transposed = cpu::multiply_transposed<Simd>,
+      .decode = cpu::decode_common<Simd>,
       .attention = cpu::latent_attention<Simd>,
       .attention_merge = cpu::latent_merge<Simd>,
   };

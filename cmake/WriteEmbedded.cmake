@@ -1,0 +1,22 @@
+# The script behind zllm_embed: OUTPUT, HEADER, and LISTS as "function,folder,...". The namespace is
+# the header's folder.
+get_filename_component(folder ${HEADER} DIRECTORY)
+string(REPLACE "/" "::" namespace ${folder})
+string(REPLACE "," ";" lists "${LISTS}")
+set(text "#include <${HEADER}>\n\n#include <array>\n\nnamespace ${namespace} {\n")
+while(lists)
+  list(POP_FRONT lists function directory)
+  file(GLOB files ${directory}/*.json)
+  list(SORT files)
+  list(LENGTH files count)
+  string(APPEND text "\nstd::span<const EmbeddedFile> ${function}() {\n"
+                     "  static constexpr std::array<EmbeddedFile, ${count}> kFiles = {{\n")
+  foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME)
+    file(READ ${file} content)
+    string(APPEND text "      {\"${name}\", R\"zllm(${content})zllm\"},\n")
+  endforeach()
+  string(APPEND text "  }};\n  return kFiles;\n}\n")
+endwhile()
+string(APPEND text "\n}  // namespace ${namespace}\n")
+file(WRITE ${OUTPUT} "${text}")

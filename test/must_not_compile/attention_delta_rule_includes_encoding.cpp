@@ -1,0 +1,2 @@
+// Region: attention/delta_rule, must not compile
+#include <zllm/encoding/encoding.h>

@@ -1,0 +1,2 @@
+// Region: attention/mla, must not compile
+#include <zllm/backend/capability/mla.h>

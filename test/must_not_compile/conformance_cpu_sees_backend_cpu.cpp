@@ -1,0 +1,2 @@
+// Region: conformance/cpu, compiles
+#include <zllm/backend/cpu/cpu_backend.h>

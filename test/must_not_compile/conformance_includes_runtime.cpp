@@ -1,0 +1,2 @@
+// Region: conformance, must not compile
+#include <zllm/runtime/round.h>

@@ -1,0 +1,2 @@
+// Region: kernel/cpu, must not compile
+#include <zllm/moe/spec.h>

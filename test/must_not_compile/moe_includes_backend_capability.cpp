@@ -1,0 +1,2 @@
+// Region: moe, must not compile
+#include <zllm/backend/capability/moe.h>

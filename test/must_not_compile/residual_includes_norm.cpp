@@ -1,0 +1,2 @@
+// Region: residual, must not compile
+#include <zllm/norm/spec.h>

@@ -1,0 +1,2 @@
+// Region: runtime/block, must not compile
+#include <zllm/backend/cpu/cpu_backend.h>

@@ -1,0 +1,2 @@
+// Region: runtime/glm5_next, must not compile
+#include <zllm/backend/cpu/cpu_backend.h>

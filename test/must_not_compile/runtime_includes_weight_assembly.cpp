@@ -1,0 +1,2 @@
+// Region: runtime, must not compile
+#include <zllm/weight/assembly/mla_moe.h>
