@@ -112,6 +112,7 @@ struct ExpertsCase {
   std::uint32_t intermediate = 0;
   std::uint32_t rows = 0;
   bool accumulates = false;
+  bool adds_gated = false;  // rows of a shared expert follow, weighted by a gate
 };
 
 using Dimensions = std::variant<EmbedCase, LinearCase, NormCase, RotateCase, ActivationCase,

@@ -246,7 +246,8 @@ ExpertsCase read_experts(Fields& fields) {
           .columns = fields.size("columns"),
           .intermediate = fields.size("intermediate"),
           .rows = fields.size("rows"),
-          .accumulates = fields.flag("accumulate")};
+          .accumulates = fields.flag("accumulate"),
+          .adds_gated = fields.flag("add_gated")};
 }
 
 }  // namespace

@@ -104,6 +104,11 @@ Result<ExpertData> experts_data(const Case& one, const ExpertsCase& experts) {
       data.expected[i] += data.before[i];
     }
   }
+  if (experts.adds_gated) {
+    data.shared = source.values(data.input.size());
+    data.gates = source.values(rows);
+    moe::add_gated(data.shared, data.gates, experts.columns, data.expected);
+  }
   return data;
 }
 

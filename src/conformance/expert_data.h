@@ -19,9 +19,10 @@ struct ExpertData {
   moe::RouterSpec router;
   activation::Spec activation;
   ExpertMatrices matrices;
-  std::vector<float> logits, bias;  // the bias is empty where the router has none
-  std::vector<float> input;         // [rows, columns]
-  std::vector<float> before;        // what the output holds; empty = it is replaced
+  std::vector<float> logits, bias;   // the bias is empty where the router has none
+  std::vector<float> input;          // [rows, columns]
+  std::vector<float> before;         // what the output holds; empty = it is replaced
+  std::vector<float> shared, gates;  // [rows, columns] and [rows], added at last; or empty
   std::vector<float> expected;
 };
 

@@ -23,6 +23,11 @@ Result<Deviation> run_experts(B& backend, const ExpertData& data, std::uint32_t 
       in, experts, routing, data.activation,
       data.before.empty() ? backend::LinearOutput::replace : backend::LinearOutput::accumulate,
       out));
+  if (!data.gates.empty()) {
+    ZLLM_TRY(const auto shared, tensor_of(backend, data.shared, columns));
+    ZLLM_TRY(const auto gates, tensor_of(backend, data.gates, 1));
+    ZLLM_TRY(backend.add_gated(shared, gates, out));
+  }
   ZLLM_TRY(const auto values, values_of(backend, out, data.expected.size()));
   return compare(values, data.expected);
 }
