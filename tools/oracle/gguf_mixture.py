@@ -7,7 +7,7 @@ import gguf
 import numpy
 
 ARCHITECTURES = {"qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "deepseek_v3": "deepseek2",
-                 "kimi_linear": "kimi-linear"}
+                 "glm_moe_dsa": "glm-dsa", "kimi_linear": "kimi-linear"}
 OUTER = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
          "lm_head.weight": "output.weight"}
 LAYER = {
@@ -24,6 +24,10 @@ LAYER = {
     "self_attn.q_b_proj": "attn_q_b",
     "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa",
     "self_attn.kv_a_layernorm": "attn_kv_a_norm",
+    "self_attn.indexer.wq_b": "indexer.attn_q_b",
+    "self_attn.indexer.wk": "indexer.attn_k",
+    "self_attn.indexer.k_norm": "indexer.k_norm",
+    "self_attn.indexer.weights_proj": "indexer.proj",
     "self_attn.f_a_proj": "ssm_f_a",
     "self_attn.f_b_proj": "ssm_f_b",
     "self_attn.b_proj": "ssm_beta",
@@ -109,6 +113,14 @@ def write_latent(writer, config):
         writer.add_q_lora_rank(config.q_lora_rank)
 
 
+def write_indexer(writer, config):
+    writer.add_indexer_head_count(config.index_n_heads)
+    writer.add_indexer_key_length(config.index_head_dim)
+    writer.add_indexer_top_k(config.index_topk)
+    writer.add_array(f"{writer.arch}.attention.indexer.types",
+                     [kind == "full" for kind in config.indexer_types])
+
+
 def write_experts(writer, config, family):
     writer.add_expert_count(config.num_local_experts)
     writer.add_expert_used_count(config.num_experts_per_tok)
@@ -149,9 +161,11 @@ def write_attention(writer, config, family):
         return
     rope = config.rope_parameters
     writer.add_rope_freq_base(rope["rope_theta"])
-    if family == "deepseek_v3":
+    if family in ("deepseek_v3", "glm_moe_dsa"):
         writer.add_head_count_kv(1)
         write_latent(writer, config)
+        if family == "glm_moe_dsa":
+            write_indexer(writer, config)
     else:
         writer.add_head_count_kv(config.num_key_value_heads)
         writer.add_key_length(config.head_dim)
@@ -163,7 +177,7 @@ def write_attention(writer, config, family):
 
 
 def write_metadata(writer, config, family):
-    if family in ("deepseek_v3", "kimi_linear"):
+    if family in ("deepseek_v3", "glm_moe_dsa", "kimi_linear"):
         # One epsilon for all norms, where the checkpoint's inner ones have transformers' default.
         assert config.rms_norm_eps == 1e-6
     writer.add_context_length(config.max_position_embeddings)

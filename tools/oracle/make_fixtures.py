@@ -123,6 +123,12 @@ CHECKPOINTS = {
         settings=sizes(131, 40, 72, 6, 2, max_position_embeddings=128, head_dim=16,
                        attention_bias=True, tie_word_embeddings=True,
                        rope_parameters={"rope_type": "default", "rope_theta": 1e6})),
+    "qwen2-moe-gated": dict(
+        family="qwen2_moe", dtype="bf16", prompt_tokens=26,
+        settings=sizes(67, 40, 48, 5, 5, num_experts=6, num_experts_per_tok=2,
+                       moe_intermediate_size=12, shared_expert_intermediate_size=20,
+                       mlp_only_layers=[1], norm_topk_prob=False, max_position_embeddings=128)
+        | {"num_hidden_layers": 3}),
     "qwen3-moe-steps": dict(
         family="qwen3_moe", dtype="bf16", prompt_tokens=30,
         settings=sizes(67, 32, 40, 6, 2, head_dim=6, num_experts=7, num_experts_per_tok=3,
@@ -231,6 +237,12 @@ GGUFS = {
         settings=body(64, 32, 36, 2, first_k_dense_replace=1,
                       rope_parameters={**KIMI_YARN, "mscale": 0.8, "mscale_all_dim": 0.8},
                       **latent(3, 10, 4, 8, 12, 16), **experts(6, 2, 8, groups=3, kept=2))
+        | {"rms_norm_eps": 1e-6}),
+    "glm-dsa-gguf-f32": dict(
+        family="glm_moe_dsa", kind="F32", prompt_tokens=34, ties=1000,
+        settings=body(62, 32, 36, 3, first_k_dense_replace=1, index_topk_freq=2,
+                      index_skip_topk_offset=2, **latent(5, 6, 4, 8, 10, 12), **experts(5, 2, 8),
+                      **indexer(3, 8, 9))
         | {"rms_norm_eps": 1e-6}),
     "kimi-linear-gguf-f32": dict(
         family="kimi_linear", kind="F32", prompt_tokens=30,

@@ -152,14 +152,14 @@ def mixture_tensors(model, family):
 
 
 def write_gguf(out, family, settings, kind="F16", seed=1, prompt_tokens=28, greedy=12,
-               border=make_checkpoint.BORDER_LIMIT):
+               border=make_checkpoint.BORDER_LIMIT, ties=0):
     out = pathlib.Path(out)
     out.mkdir(parents=True, exist_ok=True)
     matrix_type = gguf.GGMLQuantizationType[kind]
     settings = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": None, **settings}
     model, answer = make_checkpoint.find_seed(
         family, settings, "f32", seed, prompt_tokens, greedy, through_the_file(matrix_type),
-        border,
+        border, ties=ties,
     )
     make_checkpoint.write_expected(out, family, answer)
     writer = gguf.GGUFWriter(out / "model.gguf", ARCHITECTURES[family])
