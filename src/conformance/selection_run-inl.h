@@ -74,7 +74,10 @@ Result<Deviation> run(B& backend, const Case& one, const SelectPoolsCase& select
   return run_selection(backend, data, spec.indexer,
                        [&](const RoundParts& round, const auto& segments, const auto& inputs,
                            auto& selection) -> Status {
-                         return backend.select_pools(cache, kPlane, slots, backend::SlotPlaneId{0},
+                         return backend.select_pools({.pages = &cache,
+                                                      .keys = kPlane,
+                                                      .slots = &slots,
+                                                      .open_pool = backend::SlotPlaneId{0}},
                                                      spec, segments, slot_segments(round), inputs,
                                                      bias, selection);
                        });

@@ -257,6 +257,7 @@ Status attend_absorbed(const Spec& spec, const Inputs& inputs, std::span<float> 
         add_scaled(std::span(absorbed), static_cast<double>(query[lane]), layer.up(head, lane));
       }
       std::vector<double> weights;
+      weights.reserve(visible.size());
       for (const std::size_t key : visible) {
         weights.push_back(static_cast<double>(spec.scale) *
                           (dot(std::span<const double>(absorbed), layer.latent(key)) +

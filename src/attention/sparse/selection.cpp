@@ -1,6 +1,6 @@
 #include <zllm/attention/sparse/selection.h>
 
-#include <string>
+#include <string_view>
 
 #include <zllm/base/text.h>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kCountBytes = 8;
 constexpr std::size_t kPositionBytes = 4;
 
-Error refused(std::string reason) {
+Error refused(std::string_view reason) {
   return {Code::invalid_argument, concat("selection: ", reason)};
 }
 

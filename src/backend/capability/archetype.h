@@ -148,7 +148,7 @@ class WithSlots : public Base {
 template <class Base>
 class WithKpool : public Base {
  public:
-  Status select_pools(PagedCache& cache, PlaneId plane, SlotCache& slots, SlotPlaneId slot_plane,
+  Status select_pools(const PoolStore<PagedCache, SlotCache>& store,
                       const attention::sparse::KpoolSpec& spec,
                       std::span<const PagedSegment> segments,
                       std::span<const SlotSegment> slot_segments, const IndexInputs<Tensor>& inputs,

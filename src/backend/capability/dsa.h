@@ -46,17 +46,27 @@ concept DsaBackend =
       } -> std::same_as<Status>;
     };
 
-// Pooled index keys: complete pools in a plane of index keys, the pool in progress in a slot.
+// Where pooled keys are kept: complete pools in a plane of index keys, the open one in slots.
+template <class PagedCache, class SlotCache>
+struct PoolStore {
+  PagedCache *pages = nullptr;
+  PlaneId keys;
+  SlotCache *slots = nullptr;
+  SlotPlaneId open_pool;
+};
+
+// Pooled index keys: select_pools() stores the rows' keys and gates, pools what is complete, then
+// selects for every row.
 template <class B>
 concept KpoolBackend =
     DsaBackend<B> && SlotBackend<B> &&
-    requires(B& b, typename B::PagedCache& cache, typename B::SlotCache& slots,
-             typename B::Selection& s, const typename B::Weight& w,
+    requires(B& b, typename B::Selection& s, const typename B::Weight& w,
              std::span<const PagedSegment> segments, std::span<const SlotSegment> slot_segments) {
       // The last weight is the position bias, a vector of pool * width.
       {
-        b.select_pools(cache, PlaneId{}, slots, SlotPlaneId{}, attention::sparse::KpoolSpec{},
-                       segments, slot_segments, IndexInputs<typename B::Tensor>{}, w, s)
+        b.select_pools(PoolStore<typename B::PagedCache, typename B::SlotCache>{},
+                       attention::sparse::KpoolSpec{}, segments, slot_segments,
+                       IndexInputs<typename B::Tensor>{}, w, s)
       } -> std::same_as<Status>;
     };
 

@@ -102,7 +102,7 @@ class CpuBackend {
   Status select_keys(PagedCache& cache, PlaneId plane, const attention::sparse::IndexerSpec& spec,
                      std::span<const PagedSegment> segments, const IndexInputs<Tensor>& inputs,
                      Selection& out);
-  Status select_pools(PagedCache& cache, PlaneId plane, SlotCache& slots, SlotPlaneId slot_plane,
+  Status select_pools(const PoolStore<PagedCache, SlotCache>& store,
                       const attention::sparse::KpoolSpec& spec,
                       std::span<const PagedSegment> segments,
                       std::span<const SlotSegment> slot_segments, const IndexInputs<Tensor>& inputs,

@@ -10,7 +10,6 @@
 namespace zllm::backend::cpu {
 namespace {
 
-using kernel::cpu::ActivationBlock;
 using kernel::cpu::kActivationBlock;
 
 // Gate and up products that a task holds before they are joined: they stay in the second-level

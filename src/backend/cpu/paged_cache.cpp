@@ -63,8 +63,8 @@ PagedCache::PagedCache(PagedCacheSpec spec, std::byte *memory)
     : spec_(std::move(spec)), plane_begins_(plane_begins(spec_)), memory_(memory) {}
 
 PagedCache::PagedCache(PagedCache&& other) noexcept
-    : spec_(other.spec_),
-      plane_begins_(other.plane_begins_),
+    : spec_(std::move(other.spec_)),
+      plane_begins_(std::move(other.plane_begins_)),
       memory_(std::exchange(other.memory_, nullptr)) {}
 
 PagedCache& PagedCache::operator=(PagedCache&& other) noexcept {

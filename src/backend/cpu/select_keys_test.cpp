@@ -101,8 +101,9 @@ class Indexer {
                                        .columns = bias_.size(),
                                        .bytes = std::as_bytes(bias_)};
     ZLLM_TRY(const Weight bias, backend_->load_vector(view));
-    ZLLM_TRY(backend_->select_pools(cache_, PlaneId{1}, slots_, SlotPlaneId{0}, spec_,
-                                    {&segment, 1}, {&way, 1}, inputs, bias, out));
+    ZLLM_TRY(backend_->select_pools(
+        {.pages = &cache_, .keys = PlaneId{1}, .slots = &slots_, .open_pool = SlotPlaneId{0}},
+        spec_, {&segment, 1}, {&way, 1}, inputs, bias, out));
     return out;
   }
 

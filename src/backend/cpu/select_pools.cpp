@@ -113,12 +113,16 @@ void append_members(const attention::sparse::KpoolSpec& spec, std::uint64_t posi
 
 }  // namespace
 
-Status CpuBackend::select_pools(PagedCache& cache, PlaneId plane, SlotCache& slots,
-                                SlotPlaneId slot_plane, const attention::sparse::KpoolSpec& spec,
+Status CpuBackend::select_pools(const PoolStore<PagedCache, SlotCache>& store,
+                                const attention::sparse::KpoolSpec& spec,
                                 std::span<const PagedSegment> segments,
                                 std::span<const SlotSegment> slot_segments,
                                 const IndexInputs<Tensor>& inputs, const Weight& position_bias,
                                 Selection& out) {
+  PagedCache& cache = *store.pages;
+  SlotCache& slots = *store.slots;
+  const PlaneId plane = store.keys;
+  const SlotPlaneId slot_plane = store.open_pool;
   const std::uint32_t width = spec.indexer.width;
   check_index_shapes(cache, plane, spec.indexer, spec.pool, inputs);
   check_pool_shapes(slots, slot_plane, spec, segments, slot_segments, inputs, position_bias);

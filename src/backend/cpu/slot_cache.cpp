@@ -87,9 +87,9 @@ SlotCache::SlotCache(SlotCacheSpec spec, std::byte *memory)
       memory_(memory) {}
 
 SlotCache::SlotCache(SlotCache&& other) noexcept
-    : spec_(other.spec_),
-      state_begins_(other.state_begins_),
-      journal_begins_(other.journal_begins_),
+    : spec_(std::move(other.spec_)),
+      state_begins_(std::move(other.state_begins_)),
+      journal_begins_(std::move(other.journal_begins_)),
       memory_(std::exchange(other.memory_, nullptr)) {}
 
 SlotCache& SlotCache::operator=(SlotCache&& other) noexcept {

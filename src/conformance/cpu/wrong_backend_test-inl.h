@@ -154,16 +154,15 @@ class WrongBackend {
     return spoil(Op::select_keys, cpu_->select_keys(cache, plane, spec, segments, inputs, out),
                  out);
   }
-  Status select_pools(PagedCache& cache, backend::PlaneId plane, SlotCache& slots,
-                      backend::SlotPlaneId slot_plane, const attention::sparse::KpoolSpec& spec,
+  Status select_pools(const backend::PoolStore<PagedCache, SlotCache>& store,
+                      const attention::sparse::KpoolSpec& spec,
                       std::span<const backend::PagedSegment> segments,
                       std::span<const backend::SlotSegment> slot_segments,
                       const backend::IndexInputs<Tensor>& inputs, const Weight& position_bias,
                       Selection& out) {
-    return spoil(Op::select_pools,
-                 cpu_->select_pools(cache, plane, slots, slot_plane, spec, segments, slot_segments,
-                                    inputs, position_bias, out),
-                 out);
+    return spoil(
+        Op::select_pools,
+        cpu_->select_pools(store, spec, segments, slot_segments, inputs, position_bias, out), out);
   }
   Status delta_rule(SlotCache& slots, backend::SlotPlaneId plane,
                     const attention::delta_rule::Spec& spec,

@@ -65,10 +65,17 @@ class GqaBlock {
     }
   }
 
+  // What of its sequences a layer attends to.
+  struct Context {
+    typename B::PagedCache& cache;
+    backend::PlaneId plane;
+    std::span<const backend::PagedSegment> segments;
+    std::uint32_t window = 0;  // keys that a query sees, itself included; 0 = all
+  };
+
   // out (+)= attention of the rows of `in`, which are normalised.
-  Status run(B& backend, const Weights& weights, typename B::PagedCache& cache,
-             backend::PlaneId plane, std::uint32_t window, const Rotation<B>& rotation,
-             std::span<const backend::PagedSegment> segments, const Tensor& in, Tensor& out) {
+  Status run(B& backend, const Weights& weights, const Context& context,
+             const Rotation<B>& rotation, const Tensor& in, Tensor& out) {
     const Job projections[] = {
         {.weight = &weights.query, .bias = pointer(weights.query_bias), .out = &query_},
         {.weight = &weights.key, .bias = pointer(weights.key_bias), .out = &key_},
@@ -86,8 +93,9 @@ class GqaBlock {
         .kv_heads = shape_.kv_heads,
         .head = shape_.head,
         .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape_.head))),
-        .window = window};
-    ZLLM_TRY(backend.attend(cache, plane, gqa, segments, query_, key_, value_, attended_));
+        .window = context.window};
+    ZLLM_TRY(backend.attend(context.cache, context.plane, gqa, context.segments, query_, key_,
+                            value_, attended_));
     const Job output[] = {
         {.weight = &weights.output, .bias = pointer(weights.output_bias), .out = &out}};
     return backend.linear(attended_, output, backend::LinearOutput::accumulate);

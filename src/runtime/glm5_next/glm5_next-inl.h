@@ -181,10 +181,13 @@ Status Glm5NextModel<B>::attend_sparse(const Sparse& sparse, const Segments& seg
   if (const auto& indexer = sparse.indexer) {
     ZLLM_TRY(parts_.indexer.project(backend_, indexer->weights, parts_.normed,
                                     parts_.latent.query_residual()));
-    ZLLM_TRY(backend_.select_pools(states_.cache(), indexer->pooled_keys, states_.slots(),
-                                   indexer->open_pool, parts_.spec.kpool, segments.pages,
-                                   segments.slots, parts_.indexer.inputs(),
-                                   *indexer->weights.position_bias, parts_.selection));
+    ZLLM_TRY(backend_.select_pools({.pages = &states_.cache(),
+                                    .keys = indexer->pooled_keys,
+                                    .slots = &states_.slots(),
+                                    .open_pool = indexer->open_pool},
+                                   parts_.spec.kpool, segments.pages, segments.slots,
+                                   parts_.indexer.inputs(), *indexer->weights.position_bias,
+                                   parts_.selection));
   }
   return parts_.latent.attend_selected(backend_, sparse.weights, states_.cache(), sparse.plane,
                                        segments.pages, parts_.selection,

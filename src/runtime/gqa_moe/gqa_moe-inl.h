@@ -94,8 +94,12 @@ Result<RoundOutput> GqaMoeModel<B>::run(const Round& round) {
   for (std::uint32_t index = 0; index < layers.size(); ++index) {
     const Layer& layer = layers[index];
     ZLLM_TRY(backend_.norm(residual, layer.attention_norm, spec.norm_epsilon, normed));
-    ZLLM_TRY(attention.run(backend_, layer.attention, states_.cache(), backend::PlaneId(index),
-                           spec.window, rotation, segments, normed, residual));
+    ZLLM_TRY(attention.run(backend_, layer.attention,
+                           {.cache = states_.cache(),
+                            .plane = backend::PlaneId(index),
+                            .segments = segments,
+                            .window = spec.window},
+                           rotation, normed, residual));
     ZLLM_TRY(backend_.norm(residual, layer.mlp_norm, spec.norm_epsilon, normed));
     ZLLM_TRY(mlp.run(backend_, layer.mlp, normed, backend::LinearOutput::accumulate, residual));
   }

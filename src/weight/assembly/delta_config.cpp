@@ -192,6 +192,7 @@ Result<std::vector<bool>> linear_layers_from_config(const ConfigReader& config,
                         concat("is missing, and so is ", kObject, ".kda_layers"));
   }
   std::vector<bool> is_linear;
+  is_linear.reserve(layers);
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
     is_linear.push_back((layer + 1) % keys.period != 0);
   }

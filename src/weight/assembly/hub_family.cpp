@@ -93,6 +93,7 @@ Result<std::vector<std::string>> draft_layer_prefixes(const ConfigReader& config
   ZLLM_TRY(const auto stated, config.integer("num_nextn_predict_layers", kDraftLayerRange));
   ZLLM_TRY(const auto other, config.integer_or("num_mtp_layers", kDraftLayerRange, 1));
   std::vector<std::string> prefixes;
+  prefixes.reserve(stated.value_or(other));
   for (std::uint64_t i = 0; i < stated.value_or(other); ++i) {
     prefixes.push_back(concat(layers_prefix, layers + i, "."));
   }

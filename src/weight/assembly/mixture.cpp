@@ -162,6 +162,7 @@ Result<std::vector<bool>> sparse_by_step(const ConfigReader& config, std::uint32
   ZLLM_TRY(const auto dense,
            config.integers("mlp_only_layers", {.minimum = 0, .maximum = layers - 1}));
   std::vector<bool> is_sparse;
+  is_sparse.reserve(layers);
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
     is_sparse.push_back((layer + 1) % step == 0);
   }
@@ -177,6 +178,7 @@ Result<std::vector<bool>> sparse_after_dense(const ConfigReader& config, const M
            config.integer_or("first_k_dense_replace", kDenseLayerRange, keys.dense_layers));
   ZLLM_TRY(const auto step, config.integer_or("moe_layer_freq", kLayerRange, 1));
   std::vector<bool> is_sparse;
+  is_sparse.reserve(layers);
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
     is_sparse.push_back(layer >= dense && layer % step == 0);
   }

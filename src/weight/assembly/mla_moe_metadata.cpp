@@ -114,6 +114,7 @@ Result<std::vector<IndexerKind>> indexer_kinds(const MetadataReader& metadata, c
                                  " layers, found ", types->size()));
   }
   std::vector<IndexerKind> kinds;
+  kinds.reserve(blocks.layers);
   for (std::uint32_t layer = 0; layer < blocks.layers; ++layer) {
     kinds.push_back((*types)[layer] ? IndexerKind::full : IndexerKind::shared);
   }

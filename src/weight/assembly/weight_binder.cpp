@@ -103,6 +103,7 @@ std::vector<encoding::WeightView> WeightBinder::stack(const std::string& name, s
   }
   const std::size_t bytes = entry->bytes.size() / count;
   std::vector<encoding::WeightView> views;
+  views.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     views.push_back({.encoding = entry->encoding,
                      .rows = rows,
