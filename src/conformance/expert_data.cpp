@@ -11,6 +11,7 @@ using encoding::Encoding;
 
 std::vector<encoding::WeightView> views_of(const std::vector<Matrix>& matrices) {
   std::vector<encoding::WeightView> views;
+  views.reserve(matrices.size());
   for (const Matrix& matrix : matrices) {
     views.push_back(matrix.view());
   }

@@ -88,6 +88,7 @@ Matrix random_matrix(Source& source, Encoding encoding, std::uint64_t rows, std:
   Matrix matrix{.encoding = encoding, .rows = rows, .columns = columns, .bytes = {}, .values = {}};
   const std::uint64_t blocks = rows * columns / encoding::info(encoding).block_elements;
   std::vector<std::vector<std::byte>> distinct;
+  distinct.reserve(std::min(blocks, kBlocks));
   for (std::uint64_t i = 0; i < std::min(blocks, kBlocks); ++i) {
     distinct.push_back(random_block(source, encoding, kLargest * deviation));
   }
