@@ -3,55 +3,33 @@
 #include <array>
 #include <string_view>
 
+#include <zllm/weight/assembly/ends.h>
+#include <zllm/weight/assembly/gqa_attention.h>
+
 namespace zllm::weight {
 
-// How one file format spells the dense family's tensors: an outer name is complete, a layer's is
-// "<prefix><layer><number>.<stem>.weight" or ".bias".
+// How one file format spells the tensors of a layer, without ".weight" or ".bias".
 struct DenseDecoderNames {
-  std::string_view embedding;
-  std::string_view final_norm;
-  std::string_view head;  // without the prefix
-  std::string_view layer;
-  std::string_view attention_norm, query, key, value, output, query_norm, key_norm;
+  std::string_view attention_norm;
+  GqaNames attention;
   std::string_view mlp_norm, gate, up, down;
 };
 
-constexpr DenseDecoderNames kHubNames = {
-    .embedding = "embed_tokens.weight",
-    .final_norm = "norm.weight",
-    .head = "lm_head.weight",
-    .layer = "layers.",
-    .attention_norm = "input_layernorm",
-    .query = "self_attn.q_proj",
-    .key = "self_attn.k_proj",
-    .value = "self_attn.v_proj",
-    .output = "self_attn.o_proj",
-    .query_norm = "self_attn.q_norm",
-    .key_norm = "self_attn.k_norm",
-    .mlp_norm = "post_attention_layernorm",
-    .gate = "mlp.gate_proj",
-    .up = "mlp.up_proj",
-    .down = "mlp.down_proj",
-};
-constexpr std::string_view kHubPrefix = "model.";  // some checkpoints leave it out
+constexpr DenseDecoderNames kHubNames = {.attention_norm = "input_layernorm",
+                                         .attention = kHubGqa,
+                                         .mlp_norm = "post_attention_layernorm",
+                                         .gate = "mlp.gate_proj",
+                                         .up = "mlp.up_proj",
+                                         .down = "mlp.down_proj"};
+constexpr HubPrefix kHubPrefix = {"model.", "lm_head.weight"};
+constexpr HubPrefix kBareHubPrefix = {"", "lm_head.weight"};  // of some checkpoints
 
-constexpr DenseDecoderNames kGgufNames = {
-    .embedding = "token_embd.weight",
-    .final_norm = "output_norm.weight",
-    .head = "output.weight",
-    .layer = "blk.",
-    .attention_norm = "attn_norm",
-    .query = "attn_q",
-    .key = "attn_k",
-    .value = "attn_v",
-    .output = "attn_output",
-    .query_norm = "attn_q_norm",
-    .key_norm = "attn_k_norm",
-    .mlp_norm = "ffn_norm",
-    .gate = "ffn_gate",
-    .up = "ffn_up",
-    .down = "ffn_down",
-};
+constexpr DenseDecoderNames kGgufNames = {.attention_norm = "attn_norm",
+                                          .attention = kGgufGqa,
+                                          .mlp_norm = "ffn_norm",
+                                          .gate = "ffn_gate",
+                                          .up = "ffn_up",
+                                          .down = "ffn_down"};
 
 // Buffers that older checkpoints carry though they follow from the configuration, and tensors that
 // the spec already took in.
