@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <zllm/backend/cpu/segment_pages.h>
+#include <zllm/backend/cpu/segment_tasks.h>
 #include <zllm/backend/cpu/state.h>
 
 namespace zllm::backend::cpu {
@@ -23,17 +24,6 @@ struct SegmentWork {
   std::size_t first_merge = 0;
   std::size_t partials = 0;  // offset in the shared memory
 };
-
-// The last piece of work whose first index is not above `index`.
-template <class First>
-const SegmentWork& owner(const std::vector<SegmentWork>& works, std::size_t index, First first) {
-  const auto next = std::upper_bound(
-      works.begin(), works.end(), index,
-      [&](std::size_t value, const SegmentWork& work) { return value < work.*first; });
-  return *(next - 1);
-}
-
-std::size_t aligned(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
 // All but the pages.
 AttentionParams attention_params(const attention::gqa::Spec& spec, const PagedSegment& segment,
@@ -88,8 +78,8 @@ Status CpuBackend::attend(PagedCache& cache, PlaneId plane, const attention::gqa
     work.partials = partials;
     tasks += work.plan.task_count();
     merges += work.plan.merge_count();
-    partials += aligned(work.plan.split() ? work.plan.partial_floats : 0);
-    scratch = std::max(scratch, aligned(work.plan.scratch_floats));
+    partials += aligned_floats(work.plan.split() ? work.plan.partial_floats : 0);
+    scratch = std::max(scratch, aligned_floats(work.plan.scratch_floats));
   }
   ZLLM_TRY(state_->attention_scratch.grow(scratch * threads.threads()));
   ZLLM_TRY(state_->attention_partials.grow(partials));

@@ -3,6 +3,7 @@
 
 #include <zllm/backend/cpu/latent_product.h>
 #include <zllm/backend/cpu/segment_pages.h>
+#include <zllm/backend/cpu/segment_tasks.h>
 #include <zllm/backend/cpu/state.h>
 #include <zllm/base/text.h>
 
@@ -28,16 +29,6 @@ struct LatentWork {
   std::size_t first_merge = 0;
   std::size_t partials = 0;  // offset in the shared memory
 };
-
-template <class First>
-const LatentWork& owner(const std::vector<LatentWork>& works, std::size_t index, First first) {
-  const auto next = std::upper_bound(
-      works.begin(), works.end(), index,
-      [&](std::size_t value, const LatentWork& work) { return value < work.*first; });
-  return *(next - 1);
-}
-
-std::size_t aligned(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
 struct LatentRound {
   ThreadPool& threads;
@@ -121,8 +112,8 @@ Status LatentRound::attend(std::uint32_t first_row, std::uint32_t last_row) {
     work.partials = partial_floats;
     tasks += work.plan.task_count();
     merges += work.plan.merge_count();
-    partial_floats += aligned(work.plan.partial_floats);
-    scratch_floats = std::max(scratch_floats, aligned(work.plan.scratch_floats));
+    partial_floats += aligned_floats(work.plan.partial_floats);
+    scratch_floats = std::max(scratch_floats, aligned_floats(work.plan.scratch_floats));
   }
   ZLLM_TRY(scratch.grow(scratch_floats * threads.threads()));
   ZLLM_TRY(partials.grow(partial_floats));
