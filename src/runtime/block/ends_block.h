@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <zllm/backend/capability/backend.h>
+#include <zllm/runtime/block/read_boundary.h>
 #include <zllm/runtime/block/shape.h>
 #include <zllm/runtime/block/weight_loader.h>
 #include <zllm/runtime/load.h>
@@ -51,6 +52,21 @@ class EndsBlock {
       tokens.insert(tokens.end(), segment.tokens.begin(), segment.tokens.end());
     }
     return backend.embed(*embedding_, tokens, rows);
+  }
+
+  // The rows that enter the stage on one residual stream: what the stage before gave, or embedded
+  // tokens.
+  Status enter(B& backend, const Round& round, Tensor& rows) {
+    return round.input ? backend.write(round.input->values, rows) : embed(backend, round, rows);
+  }
+
+  // What leaves the stage on one residual stream: logits, or the rows for the next stage.
+  Result<RoundOutput> leave(B& backend, const Round& round, const Tensor& rows) {
+    if (shape_.has_head) {
+      return logits(backend, round, rows);
+    }
+    ZLLM_TRY(Boundary boundary, read_boundary(backend, rows, round.rows(), 1, shape_.hidden));
+    return RoundOutput{.vocabulary = 0, .logits = {}, .boundary = std::move(boundary)};
   }
 
   // Logits of the wanted rows out of all that left the last layer.

@@ -10,23 +10,14 @@
 
 namespace zllm::runtime::block {
 
-struct RecurrentPlan {
-  StateNeed need;
-  StatePlan states;
-};
-
 // Sizes the pages and slots of a model with recurrent layers.
 template <class B>
-Result<RecurrentPlan> plan_recurrent(const B& backend, StateNeed need,
-                                     backend::PagedCacheSpec& pages, backend::SlotCacheSpec& slots,
-                                     const LoadOptions& options) {
-  size_pages(backend, pages, need);
+Result<CachePlan> plan_recurrent(const B& backend, StateNeed need, backend::PagedCacheSpec& pages,
+                                 backend::SlotCacheSpec& slots, const LoadOptions& options) {
   need.slot_bytes = backend.slot_bytes(slots);
   need.is_recurrent = true;
-  ZLLM_TRY(const StatePlan plan, plan_states(need, options, backend.available_bytes()));
-  pages.pages = plan.pages;
   slots.slots = kv_cache::slots_for(options.sequences);
-  return RecurrentPlan{.need = need, .states = plan};
+  return plan_pages(backend, need, pages, options);
 }
 
 template <class B>

@@ -1,33 +1,21 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include <zllm/kv_cache/slot_table.h>
 #include <zllm/runtime/any_model.h>
 #include <zllm/runtime/block/inventory.h>
 #include <zllm/runtime/block/state_plan.h>
-#include <zllm/runtime/boundary.h>
 #include <zllm/runtime/load.h>
-#include <zllm/runtime/round.h>
 #include <zllm/weight/container/model_files.h>
 
 namespace zllm::runtime::block {
 
-// The residual rows that leave a stage before the last, for the next one.
-template <class B>
-Result<Boundary> read_boundary(B& backend, const typename B::Tensor& rows, std::uint64_t count,
-                               std::uint32_t streams, std::uint32_t hidden) {
-  Boundary boundary{.streams = streams, .hidden = hidden, .values = {}, .selection = {}};
-  boundary.values.resize(count * streams * hidden);
-  ZLLM_TRY(backend.read(rows, boundary.values));
-  return boundary;
-}
-
 // What every family's ModelInfo takes from the same places.
 template <class Model, class B>
-ModelInfo model_info(const Model& model, const B& backend, StageRange stage, const StatePlan& plan,
-                     const StateNeed& need, const Inventory& inventory) {
+ModelInfo model_info(const Model& model, const B& backend, StageRange stage, const CachePlan& plan,
+                     const Inventory& inventory) {
+  const StateNeed& need = plan.need;
   return {.path = model.facts.path,
           .architecture = model.spec.architecture,
           .backend = std::string(backend.name()),
@@ -35,8 +23,8 @@ ModelInfo model_info(const Model& model, const B& backend, StageRange stage, con
           .first_layer = stage.first,
           .end_layer = stage.end,
           .limits = {.vocabulary = model.spec.vocabulary,
-                     .context = plan.context,
-                     .rows = plan.rows_per_round},
+                     .context = plan.states.context,
+                     .rows = plan.states.rows_per_round},
           .parameter_count = inventory.parameter_count(),
           .weight_bytes = inventory.weight_bytes(),
           .bytes_per_token = inventory.bytes_per_token(),

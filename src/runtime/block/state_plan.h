@@ -51,4 +51,19 @@ MemoryNeed memory_need(const StateNeed& need, const LoadOptions& options);
 Result<StatePlan> plan_states(const StateNeed& need, const LoadOptions& options,
                               std::optional<std::uint64_t> available);
 
+struct CachePlan {
+  StateNeed need;
+  StatePlan states;
+};
+
+// Sizes the pages of a model; the need has all but what they take.
+template <class B>
+Result<CachePlan> plan_pages(const B& backend, StateNeed need, backend::PagedCacheSpec& pages,
+                             const LoadOptions& options) {
+  size_pages(backend, pages, need);
+  ZLLM_TRY(const StatePlan states, plan_states(need, options, backend.available_bytes()));
+  pages.pages = states.pages;
+  return CachePlan{.need = need, .states = states};
+}
+
 }  // namespace zllm::runtime::block

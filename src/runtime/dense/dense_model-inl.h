@@ -45,12 +45,9 @@ Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
   ZLLM_TRY(const StageRange stage, resolve(options.stage, spec.layers));
   ZLLM_TRY(backend::check_support(backend, requirements(model, stage, options)));
   backend::PagedCacheSpec pages = cache_spec(spec, stage, options);
-  block::StateNeed need = state_need(model, stage);
-  block::size_pages(backend, pages, need);
-  ZLLM_TRY(const block::StatePlan plan,
-           block::plan_states(need, options, backend.available_bytes()));
-  pages.pages = plan.pages;
-  const std::uint32_t rows = plan.rows_per_round;
+  ZLLM_TRY(const block::CachePlan plan,
+           block::plan_pages(backend, state_need(model, stage), pages, options));
+  const std::uint32_t rows = plan.states.rows_per_round;
   block::WeightLoader<B> loader(backend);
   ZLLM_TRY(auto ends,
            block::EndsBlock<B>::load(loader, model.ends, block::ends_shape(spec, stage), rows));
@@ -61,7 +58,7 @@ Result<std::unique_ptr<DenseModel<B>>> DenseModel<B>::load(B& backend,
   ZLLM_TRY(Tensor residual, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(auto cache, backend.paged_cache(pages));
-  Parts parts{.info = block::model_info(model, backend, stage, plan, need, inventory(model, stage)),
+  Parts parts{.info = block::model_info(model, backend, stage, plan, inventory(model, stage)),
               .spec = spec,
               .ends = std::move(ends),
               .layers = std::move(layers),
@@ -91,8 +88,7 @@ Result<RoundOutput> DenseModel<B>::run(const Round& round) {
   attention.set_rows(rows);
   mlp.set_rows(rows);
   ZLLM_TRY(rotation.prepare(backend_, round, states_.expected_rows(round)));
-  ZLLM_TRY(round.input ? backend_.write(round.input->values, residual)
-                       : ends.embed(backend_, round, residual));
+  ZLLM_TRY(ends.enter(backend_, round, residual));
   for (std::uint32_t index = 0; index < layers.size(); ++index) {
     const Layer& layer = layers[index];
     ZLLM_TRY(backend_.norm(residual, layer.attention_norm, spec.norm_epsilon, normed));
@@ -105,11 +101,7 @@ Result<RoundOutput> DenseModel<B>::run(const Round& round) {
     ZLLM_TRY(backend_.norm(residual, layer.mlp_norm, spec.norm_epsilon, normed));
     ZLLM_TRY(mlp.run(backend_, layer.mlp, normed, backend::LinearOutput::accumulate, residual));
   }
-  if (info.end_layer == info.layers) {
-    return ends.logits(backend_, round, residual);
-  }
-  ZLLM_TRY(Boundary boundary, block::read_boundary(backend_, residual, rows, 1, spec.hidden));
-  return RoundOutput{.vocabulary = 0, .logits = {}, .boundary = std::move(boundary)};
+  return ends.leave(backend_, round, residual);
 }
 
 // From files to a loaded model; the whole of a composition file.

@@ -76,7 +76,7 @@ Result<std::unique_ptr<Glm5NextModel<B>>> Glm5NextModel<B>::load(B& backend,
   ZLLM_TRY(backend::check_support(backend, requirements(model, stage, options)));
   backend::PagedCacheSpec pages = cache_spec(spec, stage, options);
   backend::SlotCacheSpec slots = slot_spec(spec, stage);
-  ZLLM_TRY(const block::RecurrentPlan plan,
+  ZLLM_TRY(const block::CachePlan plan,
            block::plan_recurrent(backend, state_need(model, stage), pages, slots, options));
   const std::uint32_t rows = plan.states.rows_per_round;
   block::WeightLoader<B> loader(backend);
@@ -93,8 +93,7 @@ Result<std::unique_ptr<Glm5NextModel<B>>> Glm5NextModel<B>::load(B& backend,
   ZLLM_TRY(Tensor sublayer, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(auto store, block::make_store(backend, pages, slots, options));
-  Parts parts{.info = block::model_info(model, backend, stage, plan.states, plan.need,
-                                        inventory(model, stage)),
+  Parts parts{.info = block::model_info(model, backend, stage, plan, inventory(model, stage)),
               .spec = spec,
               .ends = std::move(ends),
               .layers = std::move(layers),

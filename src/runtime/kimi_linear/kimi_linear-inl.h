@@ -55,7 +55,7 @@ Result<std::unique_ptr<KimiLinearModel<B>>> KimiLinearModel<B>::load(
   ZLLM_TRY(backend::check_support(backend, requirements(model, stage, options)));
   backend::PagedCacheSpec pages = cache_spec(spec, stage, options);
   backend::SlotCacheSpec slots = slot_spec(spec, stage);
-  ZLLM_TRY(const block::RecurrentPlan plan,
+  ZLLM_TRY(const block::CachePlan plan,
            block::plan_recurrent(backend, state_need(model, stage), pages, slots, options));
   const std::uint32_t rows = plan.states.rows_per_round;
   block::WeightLoader<B> loader(backend);
@@ -68,8 +68,7 @@ Result<std::unique_ptr<KimiLinearModel<B>>> KimiLinearModel<B>::load(
   ZLLM_TRY(Tensor residual, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(auto store, block::make_store(backend, pages, slots, options));
-  Parts parts{.info = block::model_info(model, backend, stage, plan.states, plan.need,
-                                        inventory(model, stage)),
+  Parts parts{.info = block::model_info(model, backend, stage, plan, inventory(model, stage)),
               .spec = spec,
               .ends = std::move(ends),
               .layers = std::move(layers),
@@ -104,8 +103,7 @@ Result<RoundOutput> KimiLinearModel<B>::run(const Round& round) {
   ZLLM_TRY(const auto segments, states_.segments(round));
   ZLLM_TRY(const auto slot_segments, states_.slot_segments(round));
   set_rows(static_cast<std::uint32_t>(round.rows()));
-  ZLLM_TRY(round.input ? backend_.write(round.input->values, residual)
-                       : ends.embed(backend_, round, residual));
+  ZLLM_TRY(ends.enter(backend_, round, residual));
   constexpr auto kAccumulate = backend::LinearOutput::accumulate;
   for (const Layer& layer : layers) {
     ZLLM_TRY(backend_.norm(residual, layer.attention_norm, spec.norm_epsilon, normed));
@@ -121,12 +119,7 @@ Result<RoundOutput> KimiLinearModel<B>::run(const Round& round) {
     ZLLM_TRY(backend_.norm(residual, layer.mlp_norm, spec.norm_epsilon, normed));
     ZLLM_TRY(mlp.run(backend_, layer.mlp, normed, kAccumulate, residual));
   }
-  if (info.end_layer == info.layers) {
-    return ends.logits(backend_, round, residual);
-  }
-  ZLLM_TRY(Boundary boundary,
-           block::read_boundary(backend_, residual, round.rows(), 1, spec.hidden));
-  return RoundOutput{.vocabulary = 0, .logits = {}, .boundary = std::move(boundary)};
+  return ends.leave(backend_, round, residual);
 }
 
 // From files to a loaded model; the whole of a composition file.

@@ -55,12 +55,9 @@ Result<std::unique_ptr<MlaMoeModel<B>>> MlaMoeModel<B>::load(B& backend,
   ZLLM_TRY(const StageRange stage, resolve(options.stage, spec.layers));
   ZLLM_TRY(backend::check_support(backend, requirements(model, stage, options)));
   backend::PagedCacheSpec pages = cache_spec(spec, stage, options);
-  block::StateNeed need = state_need(model, stage);
-  block::size_pages(backend, pages, need);
-  ZLLM_TRY(const block::StatePlan plan,
-           block::plan_states(need, options, backend.available_bytes()));
-  pages.pages = plan.pages;
-  const std::uint32_t rows = plan.rows_per_round;
+  ZLLM_TRY(const block::CachePlan plan,
+           block::plan_pages(backend, state_need(model, stage), pages, options));
+  const std::uint32_t rows = plan.states.rows_per_round;
   block::WeightLoader<B> loader(backend);
   ZLLM_TRY(auto ends,
            block::EndsBlock<B>::load(loader, model.ends, block::ends_shape(spec, stage), rows));
@@ -77,7 +74,7 @@ Result<std::unique_ptr<MlaMoeModel<B>>> MlaMoeModel<B>::load(B& backend,
   ZLLM_TRY(Tensor residual, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(Tensor normed, backend.tensor(rows, spec.hidden));
   ZLLM_TRY(auto cache, backend.paged_cache(pages));
-  Parts parts{.info = block::model_info(model, backend, stage, plan, need, inventory(model, stage)),
+  Parts parts{.info = block::model_info(model, backend, stage, plan, inventory(model, stage)),
               .spec = spec,
               .ends = std::move(ends),
               .layers = std::move(layers),
@@ -131,8 +128,7 @@ Status MlaMoeModel<B>::begin(const Round& round) {
       ZLLM_TRY(backend_.write_selection(*round.input->selection, parts_.sparse->selection));
     }
   }
-  return round.input ? backend_.write(round.input->values, parts_.residual)
-                     : parts_.ends.embed(backend_, round, parts_.residual);
+  return parts_.ends.enter(backend_, round, parts_.residual);
 }
 
 template <MlaMoeBackend B>
@@ -171,16 +167,11 @@ Status MlaMoeModel<B>::select(const Layer& layer, std::span<const backend::Paged
 
 template <MlaMoeBackend B>
 Result<RoundOutput> MlaMoeModel<B>::finish(const Round& round) {
-  const ModelInfo& info = parts_.info;
-  if (info.end_layer == info.layers) {
-    return parts_.ends.logits(backend_, round, parts_.residual);
+  ZLLM_TRY(RoundOutput output, parts_.ends.leave(backend_, round, parts_.residual));
+  if (shares_selection(parts_.spec, parts_.info.end_layer)) {
+    ZLLM_TRY(output.boundary->selection, backend_.read_selection(parts_.sparse->selection));
   }
-  ZLLM_TRY(Boundary boundary,
-           block::read_boundary(backend_, parts_.residual, round.rows(), 1, parts_.spec.hidden));
-  if (shares_selection(parts_.spec, info.end_layer)) {
-    ZLLM_TRY(boundary.selection, backend_.read_selection(parts_.sparse->selection));
-  }
-  return RoundOutput{.vocabulary = 0, .logits = {}, .boundary = std::move(boundary)};
+  return output;
 }
 
 // From files to a loaded model; the whole of a composition file.
