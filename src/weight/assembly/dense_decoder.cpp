@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <zllm/base/text.h>
 #include <zllm/weight/assembly/assemble_files.h>
@@ -53,7 +52,7 @@ void bind_layers(WeightBinder& binder, std::string_view layers_prefix,
     weights.attention = bind_gqa(binder, prefix, names.attention, shape);
     weights.mlp_norm = binder.vector(concat(prefix, names.mlp_norm, ".weight"), spec.hidden);
     weights.mlp = bind_mlp(binder, prefix, names, spec);
-    model.layers.push_back(std::move(weights));
+    model.layers.push_back(weights);
   }
 }
 
