@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace zllm::text::family {
+
+struct Content {
+  std::string text;
+};
+struct Reasoning {
+  std::string text;
+};
+struct CallBegin {
+  std::uint32_t call = 0;  // 0, 1, ... within the answer
+  std::string name;
+  std::string id = {};  // where the model writes one itself; empty = the caller makes one
+};
+// A piece of the call's arguments. All pieces of a call together are one JSON object.
+struct CallArguments {
+  std::uint32_t call = 0;
+  std::string json;
+};
+struct CallEnd {
+  std::uint32_t call = 0;
+};
+using Piece = std::variant<Content, Reasoning, CallBegin, CallArguments, CallEnd>;
+
+// Takes an answer apart while it comes, whatever the borders of the pieces: text that cannot be
+// part of a marker any more goes out at once, no text is lost, and nothing throws or fails. Broken
+// calls become content as the model wrote them.
+class OutputParser {
+ public:
+  virtual ~OutputParser() = default;
+  // Valid UTF-8 that the answer goes on with. is_special: the spelling of one control token; those
+  // that mean nothing to the family are dropped.
+  virtual void add(std::string_view text, bool is_special, std::vector<Piece>& out) = 0;
+  // The end of the answer. Open arguments are closed so that they are valid JSON only where the
+  // model had finished them; else what came so far stays.
+  virtual void finish(std::vector<Piece>& out) = 0;
+};
+
+}  // namespace zllm::text::family
