@@ -9,7 +9,7 @@
 namespace zllm::dialect {
 namespace {
 
-// Of a name that the client made up, in an answer to it.
+// Of names that a client makes up.
 constexpr std::size_t kNameLimit = 64;
 
 std::string allowed(NumberRange range) {
@@ -45,6 +45,13 @@ std::string element_path(std::string_view array, std::size_t index) {
 
 std::string member_path(std::string_view object, std::string_view name) {
   return object.empty() ? std::string(name) : concat(object, ".", name);
+}
+
+bool is_plain_name(std::string_view name) {
+  constexpr std::string_view kSigns =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+  return !name.empty() && name.size() <= kNameLimit &&
+         name.find_first_not_of(kSigns) == std::string_view::npos;
 }
 
 Failure wrong_type(std::string path, std::string_view expected, const Json& value) {
@@ -192,6 +199,18 @@ const Json *FieldReader::object(std::string_view name) {
     return nullptr;
   }
   return value;
+}
+
+std::string_view FieldReader::either(std::string_view name, std::string_view alias) {
+  taken_.push_back(name);
+  taken_.push_back(alias);
+  if (!has(alias)) {
+    return name;
+  }
+  if (has(name)) {
+    fail(alias, concat("means the same as ", quote(name), ", which is given too"));
+  }
+  return alias;
 }
 
 void FieldReader::require(std::string_view name) {

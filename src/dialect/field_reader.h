@@ -29,6 +29,11 @@ struct IntegerRange {
 std::string element_path(std::string_view array, std::size_t index);
 std::string member_path(std::string_view object, std::string_view name);
 
+// Names of functions and schemas: 1 to 64 letters, digits, '_', '-' and '.'.
+bool is_plain_name(std::string_view name);
+constexpr std::string_view kPlainNameRule =
+    "must have 1 to 64 letters, digits, underscores, hyphens or dots";
+
 // Failures of one field, with the words of OpenAI's API as codes.
 Failure wrong_type(std::string path, std::string_view expected, const Json& value);
 Failure wrong_value(std::string path, std::string_view reason);
@@ -64,6 +69,9 @@ class FieldReader {
                            std::size_t limit = std::numeric_limits<std::size_t>::max());
   // The member where it is an object.
   const Json *object(std::string_view name);
+
+  // Of a member with two names, the one that is there, else the first; both at once fail.
+  std::string_view either(std::string_view name, std::string_view alias);
 
   // Fails when the member is absent.
   void require(std::string_view name);
