@@ -35,6 +35,8 @@ class ResponseStore {
 
   // Adds or replaces. What makes the store larger than its limits pushes the oldest out.
   void put(const std::string& caller, const std::string& id, StoredResponse response);
+  // Replaces what is there; false when nothing is, as after an erase.
+  bool replace(const std::string& caller, const std::string& id, StoredResponse response);
   std::optional<StoredResponse> get(const std::string& caller, const std::string& id) const;
   bool erase(const std::string& caller, const std::string& id);
 
@@ -47,6 +49,9 @@ class ResponseStore {
     StoredResponse response;
     std::size_t bytes = 0;
   };
+  // Under the mutex.
+  void insert(Entry entry);
+  bool remove(const std::string& key);
   void shrink();
 
   StoreLimits limits_;
