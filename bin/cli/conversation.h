@@ -5,8 +5,7 @@
 
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
-
-#include "model_text.h"
+#include <zllm/embedded/model_text.h>
 
 namespace zllm::cli {
 

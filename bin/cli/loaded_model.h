@@ -3,11 +3,11 @@
 #include <vector>
 
 #include <zllm/base/result.h>
+#include <zllm/embedded/model_text.h>
 #include <zllm/registry/model_registry.h>
 #include <zllm/sampling/parameters.h>
 
 #include "generation_options.h"
-#include "model_text.h"
 
 namespace zllm::cli {
 

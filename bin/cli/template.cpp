@@ -1,7 +1,8 @@
 #include "template.h"
 
+#include <zllm/embedded/model_text.h>
+
 #include "model_location.h"
-#include "model_text.h"
 #include "output.h"
 
 namespace zllm::cli {

@@ -6,9 +6,9 @@
 #include <zllm/base/checked.h>
 #include <zllm/base/json.h>
 #include <zllm/base/text.h>
+#include <zllm/embedded/model_text.h>
 
 #include "model_location.h"
-#include "model_text.h"
 #include "output.h"
 
 namespace zllm::cli {

@@ -44,6 +44,8 @@ struct EngineParts {
   std::optional<Json> generation_config = {};
   std::vector<std::string> warnings = {};
   std::function<Status()> check = {};  // of the model's files, after every round
+  std::string identity = {};           // of the weights; states on disk carry it
+  std::uint32_t cached_states = 0;     // of a recurrent model, beside those of answers; 0 = few
 };
 
 }  // namespace zllm

@@ -13,8 +13,8 @@ namespace zllm {
 
 struct ScoredToken {
   TokenId token = 0;
-  std::string bytes;  // what it stands for, not always whole characters
-  double log_probability = 0;
+  std::string bytes;                  // what it stands for, not always whole characters
+  double log_probability = 0;         // NaN: none, as of the first token of an echoed prompt
   std::vector<ScoredToken> top = {};  // alternatives, likelier first
 };
 

@@ -63,6 +63,7 @@ std::int64_t host_seconds() {
 
 struct ChatTemplate::State {
   edge::Template compiled;
+  std::string source;
 };
 
 SpecialTokens special_tokens_of(const Json& tokenizer_config) {
@@ -85,11 +86,13 @@ Result<ChatTemplate> ChatTemplate::compile(std::string_view source) {
   }
   ZLLM_TRY(const bool tools, compiled->reads("tools"));
   ZLLM_TRY(const bool documents, compiled->reads("documents"));
-  ChatTemplate made(std::make_shared<const State>(State{std::move(compiled).value()}));
+  ChatTemplate made(std::make_shared<const State>(State{std::move(compiled).value(), std::string(source)}));
   made.mentions_tools_ = tools;
   made.mentions_documents_ = documents;
   return made;
 }
+
+std::string_view ChatTemplate::source() const { return state_->source; }
 
 Result<std::string> ChatTemplate::render(std::string_view request,
                                          const RenderOptions& options) const {

@@ -42,6 +42,8 @@ class ChatTemplate {
   bool mentions_tools() const { return mentions_tools_; }
   // The template reads the name "documents" somewhere.
   bool mentions_documents() const { return mentions_documents_; }
+  // As it was compiled; valid while any copy lives.
+  std::string_view source() const;
 
  private:
   struct State;

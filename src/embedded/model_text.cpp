@@ -1,4 +1,4 @@
-#include "model_text.h"
+#include <zllm/embedded/model_text.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include <zllm/text/tokenizer_files.h>
 #include <zllm/weight/container/gguf.h>
 
-namespace zllm::cli {
+namespace zllm {
 namespace {
 
 namespace fs = std::filesystem;
@@ -166,4 +166,4 @@ Result<std::string> render_request(const ModelText& text, std::string_view reque
   return chosen.render(request, {.special_tokens = text.special_tokens, .local_seconds = {}});
 }
 
-}  // namespace zllm::cli
+}  // namespace zllm

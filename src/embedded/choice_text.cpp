@@ -1,0 +1,195 @@
+#include <zllm/embedded/choice_text.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <zllm/base/text.h>
+#include <zllm/embedded/random_name.h>
+
+namespace zllm {
+namespace {
+
+namespace family = text::family;
+
+constexpr std::size_t kCallNameLength = 24;
+
+}  // namespace
+
+ScoredToken scored_token(const text::Tokenizer& tokenizer,
+                         const sampling::LogProbabilities& log_probabilities) {
+  const auto single = [&](const sampling::TokenLogProbability& of) {
+    return ScoredToken{.token = of.token,
+                       .bytes = std::string(tokenizer.token_bytes(of.token)),
+                       .log_probability = of.log_probability};
+  };
+  ScoredToken scored = single(log_probabilities.chosen);
+  scored.top.reserve(log_probabilities.top.size());
+  for (const sampling::TokenLogProbability& other : log_probabilities.top) {
+    scored.top.push_back(single(other));
+  }
+  return scored;
+}
+
+ChoiceText::ChoiceText(std::uint32_t choice, ChoiceParts parts)
+    : choice_(choice),
+      parts_(std::move(parts)),
+      detokenizer_(parts_.tokenizer),
+      is_reasoning_(parts_.is_reasoning_open) {}
+
+void ChoiceText::add(const engine::TokenChosen& token, std::vector<Event>& out) {
+  if (is_ended_) {
+    return;
+  }
+  ++tokens_;
+  if (token.log_probabilities) {
+    log_probability_ += token.log_probabilities->chosen.log_probability;
+    scored_.push_back(scored_token(parts_.tokenizer, *token.log_probabilities));
+  }
+  const bool was_reasoning = is_reasoning_;
+  if (parts_.tokenizer.is_special(token.token)) {
+    add_text(detokenizer_.flush(), false, out);
+    add_text(parts_.tokenizer.token_bytes(token.token), true, out);
+  } else {
+    add_text(detokenizer_.add(token.token), false, out);
+  }
+  if (was_reasoning || is_reasoning_) {
+    ++reasoning_tokens_;
+  }
+}
+
+void ChoiceText::finish(const engine::ChoiceFinished& finished, std::vector<Event>& out) {
+  if (is_ended_) {
+    return;
+  }
+  flush(out);
+  if (is_ended_) {
+    return;
+  }
+  switch (finished.reason) {
+    case engine::FinishReason::length:
+      is_context_full_ = parts_.max_tokens == 0 || tokens_ < parts_.max_tokens;
+      return end(StopReason::length, out);
+    case engine::FinishReason::cancelled:
+      return end(StopReason::cancelled, out);
+    case engine::FinishReason::end_token:
+    case engine::FinishReason::stopped:
+      break;
+  }
+  const bool is_asked =
+      finished.end_token &&
+      std::ranges::find(parts_.stop_tokens, *finished.end_token) != parts_.stop_tokens.end();
+  end(has_calls_ ? StopReason::calls : is_asked ? StopReason::stop : StopReason::end, out);
+}
+
+void ChoiceText::break_off(std::vector<Event>& out) {
+  if (!is_ended_) {
+    flush(out);
+    is_ended_ = true;
+  }
+}
+
+void ChoiceText::add_text(std::string_view text, bool is_special, std::vector<Event>& out) {
+  if (text.empty() || is_ended_) {
+    return;
+  }
+  if (parts_.parser == nullptr) {
+    if (!is_special) {
+      pass(family::Content{std::string(text)}, out);
+    }
+    return;
+  }
+  std::vector<family::Piece> pieces;
+  parts_.parser->add(text, is_special, pieces);
+  pass(std::move(pieces), out);
+}
+
+void ChoiceText::pass(std::vector<family::Piece> pieces, std::vector<Event>& out) {
+  for (family::Piece& piece : pieces) {
+    if (is_ended_) {
+      return;
+    }
+    std::visit([&](auto& what) { pass(std::move(what), out); }, piece);
+  }
+}
+
+void ChoiceText::pass(family::Content content, std::vector<Event>& out) {
+  is_reasoning_ = false;
+  std::string text = parts_.stops.add(content.text);
+  if (!text.empty()) {
+    emit(ContentDelta{std::move(text)}, out);
+  }
+  if (parts_.stops.stopped()) {
+    end(StopReason::stop, out);
+  }
+}
+
+void ChoiceText::pass(family::Reasoning reasoning, std::vector<Event>& out) {
+  is_reasoning_ = true;
+  flush_content(out);
+  if (!reasoning.text.empty()) {
+    emit(ReasoningDelta{std::move(reasoning.text)}, out);
+  }
+}
+
+void ChoiceText::pass(family::CallBegin begin, std::vector<Event>& out) {
+  is_reasoning_ = false;
+  if (has_calls_ && !parts_.allows_parallel_calls) {
+    return end(StopReason::calls, out);
+  }
+  has_calls_ = true;
+  flush_content(out);
+  if (begin.id.empty()) {
+    begin.id = concat("call_", random_name(kCallNameLength));
+  }
+  emit(CallStarted{.call = begin.call, .id = std::move(begin.id), .name = std::move(begin.name)},
+       out);
+}
+
+void ChoiceText::pass(family::CallArguments arguments, std::vector<Event>& out) {
+  if (!arguments.json.empty()) {
+    emit(CallDelta{.call = arguments.call, .arguments = std::move(arguments.json)}, out);
+  }
+}
+
+void ChoiceText::pass(family::CallEnd call, std::vector<Event>& out) {
+  emit(CallFinished{.call = call.call}, out);
+  if (!parts_.allows_parallel_calls) {
+    end(StopReason::calls, out);
+  }
+}
+
+void ChoiceText::flush(std::vector<Event>& out) {
+  add_text(detokenizer_.flush(), false, out);
+  if (parts_.parser != nullptr && !is_ended_) {
+    std::vector<family::Piece> pieces;
+    parts_.parser->finish(pieces);
+    pass(std::move(pieces), out);
+  }
+  if (!is_ended_) {
+    flush_content(out);
+  }
+}
+
+void ChoiceText::flush_content(std::vector<Event>& out) {
+  std::string held = parts_.stops.flush();
+  if (!held.empty()) {
+    emit(ContentDelta{std::move(held)}, out);
+  }
+}
+
+void ChoiceText::end(StopReason reason, std::vector<Event>& out) {
+  is_ended_ = true;
+  emit(ChoiceEnded{.reason = reason,
+                   .stop_string = parts_.stops.stopped() ? parts_.stops.stop() : std::string(),
+                   .is_context_full = is_context_full_,
+                   .tokens = tokens_},
+       out);
+}
+
+void ChoiceText::emit(decltype(Event::what) what, std::vector<Event>& out) {
+  out.push_back({.choice = choice_, .scored = std::exchange(scored_, {}), .what = std::move(what)});
+}
+
+}  // namespace zllm

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <zllm/embedded/failure.h>
+#include <zllm/embedded/request.h>
+#include <zllm/text/family/family.h>
+#include <zllm/text/fence/fence_factory.h>
+#include <zllm/text/tokenizer.h>
+
+namespace zllm {
+
+struct FenceInput {
+  const Request& request;
+  const text::family::Family& family;
+  const text::Tokenizer& tokenizer;
+  bool is_reasoning_open = false;  // the prompt ends inside it
+  bool may_reason = false;         // the model may open it itself
+};
+
+struct FencePlan {
+  text::FenceSpec spec;
+  std::string field;  // of the request, to blame where the spec does not compile
+  // Sources that the spec holds within another grammar; checked as they stand before it.
+  std::vector<text::Constraint> parts = {};
+};
+
+std::vector<text::family::Tool> family_tools(std::span<const Tool> tools,
+                                             std::span<const std::string> only = {});
+
+// What the request's format, tool choice and reasoning budget ask of every token. Calls are fenced
+// where one must come, and where a tool that may be called is strict.
+Outcome<FencePlan> plan_fence(const FenceInput& input);
+
+}  // namespace zllm

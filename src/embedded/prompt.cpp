@@ -1,0 +1,120 @@
+#include <zllm/embedded/prompt.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <zllm/base/text.h>
+#include <zllm/embedded/conversation_json.h>
+#include <zllm/embedded/random_name.h>
+#include <zllm/text/guarded_prompt.h>
+
+namespace zllm {
+namespace {
+
+constexpr std::string_view kBlank = " \t\n\r\f\v";
+
+Failure template_failure(const Error& error) {
+  // Whatever stops a template from rendering this conversation is the conversation's to mend.
+  const bool is_internal = error.code == Code::internal;
+  return {is_internal ? FailureKind::internal : FailureKind::invalid, error.message, "messages"};
+}
+
+// Cuts the rendered prompt where the last message's content ends. A template that trims content
+// has eaten the blank after the mark; then blanks before it would be trimmed as well.
+Outcome<std::string> cut_at(std::string rendered, const std::string& mark) {
+  const std::size_t end = rendered.rfind(mark);
+  if (end == std::string::npos) {
+    return Failure(FailureKind::invalid,
+                   "the chat template does not keep the last message, so it cannot be continued",
+                   "continue_final_message");
+  }
+  const bool is_trimmed = rendered.compare(end + mark.size(), 1, " ") != 0;
+  rendered.resize(end);
+  if (is_trimmed) {
+    rendered.resize(rendered.find_last_not_of(kBlank) + 1);
+  }
+  return rendered;
+}
+
+Outcome<Prompt> of_conversation(const ModelText& text, const Conversation& conversation,
+                                const ReasoningOptions& reasoning) {
+  ZLLM_TRY(const text::ChatTemplate chosen, choose_template(text, conversation));
+  const std::string mark =
+      conversation.continues_last_message ? concat("END", random_name(24)) : std::string();
+  const std::string end_mark = mark.empty() ? mark : mark + " ";
+  ZLLM_TRY(const std::string json, conversation_json({.conversation = conversation,
+                                                      .reasoning = reasoning,
+                                                      .template_source = chosen.source(),
+                                                      .end_mark = end_mark}));
+  text::PromptGuard guard(text.tokenizer);
+  auto guarded = guard.guard(json);
+  if (!guarded.ok()) {
+    return template_failure(guarded.error());
+  }
+  auto result = chosen.render(
+      *guarded, {.special_tokens = text.special_tokens, .local_seconds = std::nullopt});
+  if (!result.ok()) {
+    return template_failure(result.error());
+  }
+  std::string rendered = *std::move(result);
+  if (!mark.empty()) {
+    ZLLM_TRY(rendered, cut_at(std::move(rendered), mark));
+  }
+  auto tokens = guard.encode(rendered);
+  if (!tokens.ok()) {
+    return template_failure(tokens.error());
+  }
+  return Prompt{.tokens = *std::move(tokens),
+                .text = guard.plain(rendered),
+                .added_begin = 0,
+                .template_source = std::string(chosen.source())};
+}
+
+Outcome<Prompt> of_text(const ModelText& text, const std::string& raw) {
+  auto tokens = text.tokenizer.encode_prompt(raw);
+  if (!tokens.ok()) {
+    return Failure::from(tokens.error(), "prompt");
+  }
+  const auto bare = text.tokenizer.encode(raw, {.parse_special = true, .add_begin = false});
+  const std::size_t own = bare.ok() ? bare->size() : 0;
+  const std::size_t added = tokens->size() - std::min(own, tokens->size());
+  return Prompt{.tokens = *std::move(tokens), .text = raw, .added_begin = added};
+}
+
+Outcome<Prompt> of_ids(const ModelText& text, const std::vector<TokenId>& ids) {
+  const auto decoded = text.tokenizer.decode(ids);
+  if (!decoded.ok()) {
+    return Failure::from(decoded.error(), "prompt");
+  }
+  return Prompt{.tokens = ids, .text = *decoded};
+}
+
+}  // namespace
+
+Outcome<text::ChatTemplate> choose_template(const ModelText& text,
+                                            const Conversation& conversation) {
+  const bool has_tools = !conversation.tools.empty();
+  auto chosen = text.templates.choose(has_tools);
+  if (!chosen.ok()) {
+    return Failure(FailureKind::unsupported, chosen.error().message, "messages");
+  }
+  if (has_tools && !chosen->mentions_tools()) {
+    return Failure(FailureKind::unsupported,
+                   "the model's chat template does not take tools; another template can be given",
+                   "tools");
+  }
+  return *std::move(chosen);
+}
+
+Outcome<Prompt> make_prompt(const ModelText& text, const Request& request) {
+  if (const auto *conversation = std::get_if<Conversation>(&request.input)) {
+    return of_conversation(text, *conversation, request.reasoning);
+  }
+  const RawPrompt& raw = std::get<RawPrompt>(request.input);
+  if (const auto *words = std::get_if<std::string>(&raw.prompt)) {
+    return of_text(text, *words);
+  }
+  return of_ids(text, std::get<std::vector<TokenId>>(raw.prompt));
+}
+
+}  // namespace zllm
