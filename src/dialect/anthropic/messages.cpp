@@ -7,6 +7,7 @@
 #include <zllm/dialect/anthropic/messages_encoder.h>
 #include <zllm/dialect/anthropic/tools.h>
 #include <zllm/dialect/field_reader.h>
+#include <zllm/dialect/generation_fields.h>
 #include <zllm/dialect/json_writer.h>
 
 namespace zllm::dialect::anthropic {
@@ -14,6 +15,8 @@ namespace {
 
 // The API's own least is 1024, sized for its models; any budget is as well defined here.
 constexpr std::int64_t kLeastBudget = 1;
+// Less than the share that any vocabulary leaves to its likeliest token: what top_p 0 means.
+constexpr double kLeastTopP = 1e-9;
 
 // Whether thinking is to be told.
 bool read_thinking(FieldReader& fields, ReasoningOptions& reasoning) {
@@ -75,6 +78,23 @@ void read_output_options(FieldReader& fields, Request& request) {
   }
 }
 
+// An assistant's text at the end is what the answer goes on with.
+void read_prefill(FieldReader& fields, Conversation& conversation) {
+  if (conversation.messages.empty() || conversation.messages.back().role != Role::assistant) {
+    return;
+  }
+  const Message& last = conversation.messages.back();
+  if (!last.tool_calls.empty()) {
+    fields.fail("messages", "tool_use blocks at the end have no tool_result after them");
+  } else if (last.content.value_or("").empty() && last.reasoning.empty()) {
+    conversation.messages.pop_back();
+  } else if (last.content.value_or("").empty()) {
+    fields.fail("messages", "the last message has no text to go on with");
+  } else {
+    conversation.continues_last_message = true;
+  }
+}
+
 // What count_tokens and messages share. Whether thinking is to be told.
 bool read_prompt(FieldReader& fields, Request& request) {
   fields.require("model");
@@ -88,22 +108,21 @@ bool read_prompt(FieldReader& fields, Request& request) {
   fields.refuse("container", "there are no containers");
   fields.refuse("mcp_servers", "the server connects to no other");
   fields.refuse("context_management", "the context is what the messages are");
-  conversation.continues_last_message =
-      !conversation.messages.empty() && conversation.messages.back().role == Role::assistant;
+  read_prefill(fields, conversation);
   request.input = std::move(conversation);
   return is_told;
 }
 
 void read_stop(FieldReader& fields, Request& request) {
-  const Json::Array *sequences = fields.array("stop_sequences");
+  const Json::Array *sequences = fields.array("stop_sequences", kMaxStops);
   if (sequences == nullptr) {
     return;
   }
   for (std::size_t i = 0; i < sequences->size(); ++i) {
     std::string path = concat(fields.path_of("stop_sequences"), ".", i);
     auto text = fields.keep(read_text((*sequences)[i], path));
-    if (text.has_value() && text->empty()) {
-      fields.fail(wrong_value(std::move(path), "is empty"));
+    if (text.has_value() && (text->empty() || text->size() > kMaxStopBytes)) {
+      fields.fail(wrong_value(std::move(path), concat("must have 1 to ", kMaxStopBytes, " bytes")));
     }
     request.stop.push_back(std::move(text).value_or(""));
   }
@@ -139,6 +158,9 @@ Outcome<Exchange> read(const Json& body, const AnswerFacts& facts) {
   read_limits(fields, request);
   request.sampling.temperature = fields.number("temperature", {.least = 0, .most = 1});
   request.sampling.top_p = fields.number("top_p", {.least = 0, .most = 1});
+  if (request.sampling.top_p == 0.0) {
+    request.sampling.top_p = kLeastTopP;
+  }
   request.sampling.top_k = fields.integer("top_k");
   read_stop(fields, request);
   read_metadata(fields);

@@ -10,6 +10,7 @@ namespace zllm::dialect::anthropic {
 namespace {
 
 constexpr std::size_t kNameLimit = 128;  // of the API
+constexpr std::size_t kMaxTools = 512;   // each becomes part of the prompt and of the grammar
 
 bool is_tool_name(std::string_view name) {
   return !name.empty() && name.size() <= kNameLimit && std::ranges::all_of(name, [](char c) {
@@ -92,7 +93,7 @@ void read_choice(FieldReader& fields, const Json& value, Conversation& conversat
 }  // namespace
 
 void read_tools(FieldReader& fields, Conversation& conversation) {
-  const Json::Array *tools = fields.array("tools");
+  const Json::Array *tools = fields.array("tools", kMaxTools);
   const std::string path = fields.path_of("tools");
   for (std::size_t i = 0; tools != nullptr && i < tools->size() && fields.ok(); ++i) {
     auto tool = fields.keep(read_tool((*tools)[i], concat(path, ".", i)));

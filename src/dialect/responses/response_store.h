@@ -21,6 +21,7 @@ struct StoredResponse {
   std::vector<std::string> input_items;  // JSON texts, oldest first
   std::vector<Message> conversation;     // all turns up to and with this answer
   bool is_final = false;                 // completed, incomplete, failed or cancelled
+  bool is_background = false;            // runs without its client, so it can be cancelled
 };
 
 struct StoreLimits {
