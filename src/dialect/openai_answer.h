@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <zllm/dialect/json_writer.h>
+#include <zllm/embedded/event.h>
+#include <zllm/embedded/failure.h>
+
+// Parts that all answers of OpenAI's API share.
+namespace zllm::dialect {
+
+// What ends a stream without a failure.
+constexpr std::string_view kStreamEnd = "[DONE]";
+
+// {"error": {"message", "type", "param", "code"}}
+std::string openai_error_body(const Failure& failure);
+
+// The members "usage", and "timings" in milliseconds and tokens a second.
+void write_usage(JsonWriter& json, const Usage& usage);
+void write_timings(JsonWriter& json, const AnswerTimings& timings, const Usage& usage);
+
+// "stop", "length" or "tool_calls".
+std::string_view finish_reason(StopReason reason);
+
+}  // namespace zllm::dialect
