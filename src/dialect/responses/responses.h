@@ -15,6 +15,9 @@ struct ResponseExchange {
   std::string id;              // "resp_" ...
   bool is_stored = true;       // "store"
   bool is_background = false;  // "background": runs on without its client
+  // Of a background response, what the server stores once the engine has taken the request, and
+  // answers with. The encoder replaces it while it is there.
+  StoredResponse queued = {};
 };
 
 // Reads a body of POST /v1/responses. `store` gives what previous_response_id names, of the same

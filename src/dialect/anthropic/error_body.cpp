@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <array>
+
+#include <zllm/base/text.h>
+#include <zllm/dialect/anthropic/messages.h>
+#include <zllm/dialect/json_writer.h>
+
+namespace zllm::dialect::anthropic {
+namespace {
+
+// Kinds of failures that a server has and the engine has not: Failure::code names them.
+constexpr std::array<std::string_view, 3> kServerTypes = {"authentication_error",
+                                                          "permission_error", "request_too_large"};
+
+std::string_view type_of(const Failure& failure) {
+  const auto *type = std::ranges::find(kServerTypes, std::string_view(failure.code));
+  if (type != kServerTypes.end()) {
+    return *type;
+  }
+  if (failure.code == "invalid_api_key") {
+    return "authentication_error";
+  }
+  switch (failure.kind) {
+    case FailureKind::invalid:
+    case FailureKind::too_long:
+    case FailureKind::unsupported:
+      return "invalid_request_error";
+    case FailureKind::not_found:
+      return "not_found_error";
+    case FailureKind::busy:
+      return "rate_limit_error";
+    case FailureKind::loading:
+    case FailureKind::shut_down:
+    case FailureKind::out_of_memory:
+      return "overloaded_error";
+    case FailureKind::deadline:
+      return "timeout_error";
+    case FailureKind::internal:
+      return "api_error";
+  }
+  return "api_error";
+}
+
+}  // namespace
+
+std::string error_body(const Failure& failure, std::string_view request_id) {
+  const bool names_field =
+      failure.field.empty() || failure.message.find(failure.field) != std::string::npos;
+  JsonWriter json;
+  json.begin_object().text("type", "error").begin_object("error");
+  json.text("type", type_of(failure));
+  json.text("message",
+            names_field ? failure.message : concat(failure.field, ": ", failure.message));
+  json.end_object();
+  if (!request_id.empty()) {
+    json.text("request_id", request_id);
+  }
+  return json.end_object().str();
+}
+
+}  // namespace zllm::dialect::anthropic

@@ -1,0 +1,91 @@
+#include <zllm/dialect/responses/output_item.h>
+
+#include <utility>
+
+#include <zllm/base/text.h>
+
+namespace zllm::dialect::responses {
+namespace {
+
+void write_token(JsonWriter& json, const ScoredToken& scored) {
+  json.text("token", scored.bytes);
+  json.key("logprob").log_probability(scored.log_probability);
+  json.begin_array("bytes");
+  for (const char byte : scored.bytes) {
+    json.integer(static_cast<unsigned>(static_cast<unsigned char>(byte)));
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string_view id_prefix(ItemKind kind) {
+  switch (kind) {
+    case ItemKind::reasoning:
+      return "rs_";
+    case ItemKind::message:
+      return "msg_";
+    case ItemKind::call:
+      return "fc_";
+  }
+  return "";
+}
+
+void write_item(JsonWriter& json, const OutputItem& item) {
+  json.begin_object().text("id", item.id);
+  switch (item.kind) {
+    case ItemKind::reasoning:
+      json.text("type", "reasoning").raw("summary", "[]");
+      break;
+    case ItemKind::message:
+      json.text("type", "message").text("role", "assistant");
+      break;
+    case ItemKind::call:
+      json.text("type", "function_call").text("call_id", item.call_id).text("name", item.name);
+      json.text("arguments", item.text);
+      break;
+  }
+  json.text("status", item.status);
+  if (item.kind != ItemKind::call) {
+    json.begin_array("content");
+    if (item.has_content) {
+      write_part(json, item, item.text, item.scored);
+    }
+    json.end_array();
+  }
+  if (item.kind == ItemKind::reasoning) {
+    json.null("encrypted_content");
+  }
+  json.end_object();
+}
+
+void write_part(JsonWriter& json, const OutputItem& item, std::string_view text,
+                std::string_view scored) {
+  json.begin_object();
+  if (item.kind == ItemKind::reasoning) {
+    json.text("type", "reasoning_text").text("text", text);
+  } else {
+    json.text("type", "output_text").text("text", text).raw("annotations", "[]");
+    json.raw("logprobs", concat("[", scored, "]"));
+  }
+  json.end_object();
+}
+
+void append_scored(std::string& out, const std::vector<ScoredToken>& tokens) {
+  for (const ScoredToken& scored : tokens) {
+    JsonWriter json;
+    json.begin_object();
+    write_token(json, scored);
+    json.begin_array("top_logprobs");
+    for (const ScoredToken& alternative : scored.top) {
+      json.begin_object();
+      write_token(json, alternative);
+      json.end_object();
+    }
+    json.end_array().end_object();
+    out += out.empty() ? "" : ",";
+    out += json.str();
+  }
+}
+
+}  // namespace zllm::dialect::responses

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <zllm/dialect/dialect.h>
+#include <zllm/dialect/responses/response_store.h>
+#include <zllm/embedded/message.h>
+
+namespace zllm::dialect::responses {
+
+// All of a response that is known before its answer.
+struct ResponseSettings {
+  AnswerFacts facts;
+  std::string echo;  // members of the response object that repeat the request, without brackets
+  bool has_log_probabilities = false;
+  bool is_stored = true;
+  bool is_background = false;
+  std::string caller = {};
+  std::vector<std::string> input_items = {};
+  std::vector<Message> conversation = {};  // up to the answer, without instructions
+};
+
+std::string response_id(const AnswerFacts& facts);
+
+}  // namespace zllm::dialect::responses

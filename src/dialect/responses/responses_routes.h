@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <zllm/dialect/responses/response_store.h>
+#include <zllm/embedded/failure.h>
+
+// What the routes under /v1/responses/{id} answer, without HTTP.
+namespace zllm::dialect::responses {
+
+// Of a URL, decoded, in order.
+using QueryParameters = std::vector<std::pair<std::string, std::string>>;
+
+// No response of that id is stored for the caller.
+Failure unknown_response(std::string_view id);
+
+// GET /v1/responses/{id}: the stored body, unless a parameter asks for what is not honoured.
+Outcome<std::string> stored_body(const StoredResponse& response, const QueryParameters& query);
+// GET /v1/responses/{id}/input_items: {"object": "list", "data", "first_id", "last_id",
+// "has_more"}. Honours after, limit (1 to 100, else 20), order (desc, else asc) and include.
+Outcome<std::string> input_items_body(const StoredResponse& response, const QueryParameters& query);
+// DELETE /v1/responses/{id}
+std::string deleted_body(std::string_view id);
+// POST /v1/responses/{id}/cancel: whether there is an answer to cancel. A response that has ended
+// is given as it is; one that is no background response is refused.
+Outcome<bool> needs_cancel(const StoredResponse& response);
+// The response as it is once its answer is cancelled.
+std::string cancelled_body(const StoredResponse& response);
+
+}  // namespace zllm::dialect::responses
