@@ -303,6 +303,19 @@ pub unsafe extern "C" fn edge_http_stream_is_gone(stream: *const Stream) -> u32 
 }
 
 /// # Safety
+/// `stream` came from this library.
+#[no_mangle]
+pub unsafe extern "C" fn edge_http_stream_remind(stream: *const Stream) {
+    unsafe {
+        guarded(null_mut(), || {
+            Arc::increment_strong_count(stream);
+            Arc::from_raw(stream).remind();
+            Ok(())
+        })
+    };
+}
+
+/// # Safety
 /// `stream` came from this library and is given back once, or is null.
 #[no_mangle]
 pub unsafe extern "C" fn edge_http_stream_free(stream: *mut Stream) {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 
 /// What the network takes at once; so much may wait below for a client that takes nothing.
 const FRAME_BYTES: usize = 16 << 10;
@@ -64,6 +65,7 @@ pub struct Stream {
     kill: Arc<Kill>,
     buffer_bytes: usize,
     watch: OnceLock<Watch>,
+    runtime: Option<Handle>,
 }
 
 impl Stream {
@@ -85,6 +87,7 @@ impl Stream {
             kill,
             buffer_bytes,
             watch: OnceLock::new(),
+            runtime: Handle::try_current().ok(),
         })
     }
 
@@ -174,7 +177,14 @@ impl Stream {
         self.is_gone.load(Ordering::Acquire)
     }
 
-    pub fn fire(&self) {
+    /// Calls the watch again on a thread of the server.
+    pub fn remind(self: Arc<Self>) {
+        if let Some(runtime) = self.runtime.clone() {
+            runtime.spawn(async move { self.fire() });
+        }
+    }
+
+    fn fire(&self) {
         if let Some(watch) = self.watch.get() {
             (watch.event)(watch.user);
         }
