@@ -1,32 +1,20 @@
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
+#include <zllm/embedded/c/handles.h>
 #include <zllm/embedded/c/struct_copy.h>
 #include <zllm/embedded/c/zllm.h>
-#include <zllm/embedded/engine.h>
-#include <zllm/embedded/json/json_answer.h>
 
 using zllm::c::give;
 using zllm::c::taken;
 using zllm::c::tell;
-
-struct zllm_engine {
-  std::shared_ptr<zllm::Engine> engine;
-  std::shared_ptr<zllm::dialect::responses::ResponseStore> store;
-};
-
-struct zllm_answer {
-  std::shared_ptr<zllm::Engine> engine;  // outlives the answer, whatever the caller frees first
-  std::unique_ptr<zllm::JsonAnswer> answer;
-  mutable std::mutex mutex;  // of reading
-  std::optional<zllm::dialect::Item> item = {};
-};
 
 namespace {
 
@@ -129,11 +117,9 @@ zllm_status zllm_engine_load(const zllm_engine_options *options, zllm_engine **e
     if (!loaded.ok()) {
       return tell(zllm::Failure::from(loaded.error()), error);
     }
-    *engine = std::make_unique<zllm_engine>(
-                  zllm_engine{.engine = *std::move(loaded),
-                              .store = std::make_shared<zllm::dialect::responses::ResponseStore>(
-                                  zllm::dialect::responses::StoreLimits())})
-                  .release();
+    auto made = std::make_unique<zllm_engine>();
+    made->engine = *std::move(loaded);
+    *engine = made.release();
     return zllm_status{ZLLM_OK};
   });
 }
