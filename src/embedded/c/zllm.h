@@ -5,8 +5,7 @@
  * function may be called by any thread at any time, but frees what it frees once; an answer has one
  * reader at a time. A NULL for an error is fine. Nothing here throws, prints or ends the process.
  */
-#ifndef ZLLM_H
-#define ZLLM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -152,6 +151,4 @@ ZLLM_API zllm_status zllm_detokenize(const zllm_engine *engine, const int32_t *t
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif
