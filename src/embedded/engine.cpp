@@ -168,7 +168,8 @@ Outcome<engine::Request> LoadedEngine::engine_request(const Request& request,
   made.prompt = prompt.tokens;
   ZLLM_TRY(made.sampling, sampling_parameters(request.sampling, config, vocabulary()));
   made.choices = std::max(request.choices, request.candidates);
-  made.max_tokens = std::max<std::uint64_t>(request.max_tokens.value_or(context - length), 1);
+  made.max_tokens =
+      std::clamp<std::uint64_t>(request.max_tokens.value_or(context), 1, context - length);
   made.min_tokens = request.min_tokens;
   made.end_tokens = request.stop_tokens;
   if (!request.ignores_end) {

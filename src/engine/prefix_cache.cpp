@@ -43,6 +43,9 @@ class StatesCache final : public PrefixCache {
     for (const Entry entry : oldest_first) {
       spill(entry);
       drop(entry);
+      if (disk_) {
+        disk_->flush();
+      }
     }
   }
 
@@ -377,9 +380,9 @@ void StatesCache::spill(Entry entry) {
     disk_->touch(known->entry);
     return;
   }
-  const auto snapshot = states().export_state(sequence_of(entry));
+  auto snapshot = states().export_state(sequence_of(entry));
   if (snapshot.ok()) {
-    disk_->write(key, *snapshot);
+    disk_->write(key, *std::move(snapshot));
   }
 }
 

@@ -1,11 +1,8 @@
 #include <zllm/engine/prefix_disk.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <map>
@@ -16,6 +13,7 @@
 #include <zllm/base/mapped_file.h>
 #include <zllm/base/text.h>
 #include <zllm/engine/prefix_file.h>
+#include <zllm/engine/prefix_writer.h>
 
 namespace zllm::engine {
 namespace {
@@ -26,42 +24,7 @@ using Entry = PrefixTree::Entry;
 using Key = PrefixTree::Key;
 
 constexpr std::string_view kSuffix = ".prefix";
-constexpr std::string_view kUnfinished = ".unfinished";
 constexpr mode_t kOwnFolder = 0700;
-constexpr mode_t kOwnFile = 0600;
-
-// A file that is written, closed at the end.
-class Writer {
- public:
-  // Fails where the file exists, a link too.
-  explicit Writer(const std::string& path)
-      : file_(
-            ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnFile)) {}
-  ~Writer() { close(); }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  bool is_open() const { return file_ >= 0; }
-
-  bool write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) {
-        continue;
-      }
-      if (written <= 0) {
-        return false;
-      }
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-
-  bool close() { return file_ >= 0 && ::close(std::exchange(file_, -1)) == 0; }
-
- private:
-  int file_;
-};
 
 std::string file_name(const PrefixFileHead& head) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -75,13 +38,18 @@ std::string file_name(const PrefixFileHead& head) {
 
 class Folder final : public PrefixDisk {
  public:
-  explicit Folder(PrefixDiskOptions options) : options_(std::move(options)) {}
+  explicit Folder(PrefixDiskOptions options)
+      : options_(std::move(options)), writer_(options_.folder) {}
 
   Status scan();
 
-  const PrefixTree& tree() const override { return tree_; }
+  const PrefixTree& tree() override {
+    settle();
+    return tree_;
+  }
   std::optional<runtime::SequenceSnapshot> read(Entry entry) override;
-  void write(const Key& key, const runtime::SequenceSnapshot& snapshot) override;
+  void write(const Key& key, runtime::SequenceSnapshot snapshot) override;
+  void flush() override;
   void touch(Entry entry) override;
   void remove(Entry entry) override;
   std::uint64_t bytes() const override { return bytes_; }
@@ -100,14 +68,15 @@ class Folder final : public PrefixDisk {
   }
   void list(const std::string& name, std::uint64_t bytes, const PrefixFileHead& head);
   bool make_room(std::uint64_t bytes);
-  bool put(const std::string& name, std::span<const std::byte> head,
-           std::span<const std::byte> state) const;
+  void settle();
+  void forget(Entry entry);
 
   PrefixDiskOptions options_;
   PrefixTree tree_;              // of the files of this model
   std::map<Entry, File> files_;  // those of other models too
   std::uint64_t bytes_ = 0;
   std::uint64_t last_ = 0;  // entry, and use
+  PrefixWriter writer_;
 };
 
 void Folder::list(const std::string& name, std::uint64_t bytes, const PrefixFileHead& head) {
@@ -132,7 +101,7 @@ Status Folder::scan() {
        item.increment(error)) {
     const std::string name = item->path().filename().string();
     std::error_code gone;
-    if (name.ends_with(concat(kSuffix, kUnfinished))) {
+    if (name.ends_with(concat(kSuffix, kUnfinishedFile))) {
       discard(name);
     } else if (name.ends_with(kSuffix) && item->is_regular_file(gone) && !item->is_symlink(gone)) {
       found.push_back({.used = item->last_write_time(gone), .name = name});
@@ -155,16 +124,19 @@ Status Folder::scan() {
   return {};
 }
 
-void Folder::remove(Entry entry) {
-  const auto file = files_.find(entry);
-  if (file == files_.end()) {
-    return;
-  }
-  discard(file->second.name);
-  bytes_ -= file->second.bytes;
-  files_.erase(file);
+void Folder::forget(Entry entry) {
+  bytes_ -= files_.at(entry).bytes;
+  files_.erase(entry);
   if (tree_.contains(entry)) {
     tree_.erase(entry);
+  }
+}
+
+void Folder::remove(Entry entry) {
+  const auto file = files_.find(entry);
+  if (file != files_.end()) {
+    discard(file->second.name);
+    forget(entry);
   }
 }
 
@@ -173,6 +145,9 @@ bool Folder::make_room(std::uint64_t bytes) {
     return false;
   }
   while (bytes_ > options_.bytes - bytes) {
+    if (files_.empty()) {
+      return false;
+    }
     const auto oldest =
         std::ranges::min_element(files_, {}, [](const auto& file) { return file.second.used; });
     remove(oldest->first);
@@ -207,39 +182,43 @@ std::optional<runtime::SequenceSnapshot> Folder::read(Entry entry) {
   return snapshot;
 }
 
-// Readers see a file whole or not at all.
-bool Folder::put(const std::string& name, std::span<const std::byte> head,
-                 std::span<const std::byte> state) const {
-  const std::string unfinished = concat(::getpid(), "-", name, kUnfinished);
-  Writer writer(path(unfinished));
-  if (!writer.is_open()) {
-    return false;
+void Folder::write(const Key& key, runtime::SequenceSnapshot snapshot) {
+  settle();
+  if (const auto known = tree_.find(key)) {
+    touch(*known);
+    return;
   }
-  std::error_code error;
-  if (writer.write(head) && writer.write(state) && writer.close()) {
-    fs::rename(path(unfinished), path(name), error);
-    if (!error) {
-      return true;
-    }
+  PrefixWriter::Job job{.name = {},
+                        .head = {.identity = options_.identity,
+                                 .kind = key.kind,
+                                 .expected_rows = snapshot.expected_rows,
+                                 .tokens = {key.tokens.begin(), key.tokens.end()}},
+                        .state = std::move(snapshot.bytes)};
+  job.name = file_name(job.head);
+  const std::uint64_t bytes = PrefixWriter::file_bytes(job);
+  if (make_room(bytes) && writer_.offer(std::move(job))) {
+    bytes_ += bytes;
   }
-  discard(unfinished);
-  return false;
 }
 
-void Folder::write(const Key& key, const runtime::SequenceSnapshot& snapshot) {
-  if (const auto known = tree_.find(key)) {
-    remove(*known);
+// Lists what was written. Its bytes count since it was offered.
+void Folder::settle() {
+  for (const PrefixWriter::Written& file : writer_.take_written()) {
+    bytes_ -= file.bytes;
+    if (!file.is_there) {
+      continue;
+    }
+    // The same prefix may have been written twice, as one file.
+    if (const auto known = tree_.find({.kind = file.head.kind, .tokens = file.head.tokens})) {
+      forget(*known);
+    }
+    list(file.name, file.bytes, file.head);
   }
-  const PrefixFileHead head{.identity = options_.identity,
-                            .kind = key.kind,
-                            .expected_rows = snapshot.expected_rows,
-                            .tokens = {key.tokens.begin(), key.tokens.end()}};
-  const std::vector<std::byte> first = prefix_file_head(head, snapshot.bytes);
-  const std::uint64_t bytes = first.size() + snapshot.bytes.size();
-  const std::string name = file_name(head);
-  if (make_room(bytes) && put(name, first, snapshot.bytes)) {
-    list(name, bytes, head);
-  }
+}
+
+void Folder::flush() {
+  writer_.wait();
+  settle();
 }
 
 Status make_folder(const std::string& folder) {

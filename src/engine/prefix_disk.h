@@ -24,12 +24,14 @@ class PrefixDisk {
   static Result<std::unique_ptr<PrefixDisk>> open(PrefixDiskOptions options);
   virtual ~PrefixDisk() = default;
 
-  // The prefixes of this model, for lookup.
-  virtual const PrefixTree& tree() const = 0;
+  // The prefixes of this model, for lookup. What is being written is not among them.
+  virtual const PrefixTree& tree() = 0;
   // A stored state, used last; nothing, and the file is gone, where it cannot be trusted.
   virtual std::optional<runtime::SequenceSnapshot> read(PrefixTree::Entry entry) = 0;
-  // Stores a state unless it alone is larger than the folder may be, or the system refuses.
-  virtual void write(const PrefixTree::Key& key, const runtime::SequenceSnapshot& snapshot) = 0;
+  // Stores a state, on another thread, unless it alone is larger than the folder may be, too much
+  // waits to be written or the system refuses.
+  virtual void write(const PrefixTree::Key& key, runtime::SequenceSnapshot snapshot) = 0;
+  virtual void flush() = 0;  // waits until all is written
   virtual void touch(PrefixTree::Entry entry) = 0;
   virtual void remove(PrefixTree::Entry entry) = 0;
   virtual std::uint64_t bytes() const = 0;

@@ -117,6 +117,10 @@ std::vector<std::byte> prefix_file_head(const PrefixFileHead& head,
   return bytes;
 }
 
+std::uint64_t prefix_head_bytes(const PrefixFileHead& head) {
+  return sizeof(Fields) + head.identity.size() + head.tokens.size() * sizeof(TokenId);
+}
+
 std::optional<PrefixFileHead> parse_prefix_head(std::span<const std::byte> file) {
   const auto parts = split(file);
   if (!parts) {

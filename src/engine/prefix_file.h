@@ -27,6 +27,8 @@ struct PrefixFileHead {
 std::vector<std::byte> prefix_file_head(const PrefixFileHead& head,
                                         std::span<const std::byte> state);
 
+std::uint64_t prefix_head_bytes(const PrefixFileHead& head);
+
 // The head of a whole file; nothing where any byte before the state, or the file's size, is wrong.
 std::optional<PrefixFileHead> parse_prefix_head(std::span<const std::byte> file);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <zllm/kv_cache/reference_pool.h>
@@ -98,6 +99,48 @@ TEST(SequenceTable, ARollbackGivesTheCopyBack) {
   ASSERT_TRUE(table.release(parent).ok());
   ASSERT_TRUE(table.release(child).ok());
   EXPECT_EQ(table.pool().free_count(), 8u);
+}
+
+TEST(SequenceTable, CountsWhatSomeHoldAloneAndTogether) {
+  SequenceTable table(4, 10);
+  const SequenceId first = table.create();
+  ASSERT_TRUE(table.reserve(first, 10).ok());
+  ASSERT_TRUE(table.commit(first, 10).ok());
+  const SequenceId second = *table.fork(first);
+  ASSERT_TRUE(table.reserve(second, 4).ok());
+  const auto held = [&](std::vector<SequenceId> ids) {
+    const HeldPlaces<PageId> places = table.held(ids);
+    return std::pair(places.all(), places.alone());
+  };
+  // Of four pages of the second one is a copy; what it copied is its own until it commits.
+  EXPECT_EQ(held({second}), std::pair(5ul, 2ul));
+  EXPECT_EQ(held({first, second}), std::pair(5ul, 5ul));
+  ASSERT_TRUE(table.commit(second, 4).ok());
+  EXPECT_EQ(held({first}), std::pair(3ul, 1ul));
+  EXPECT_EQ(held({second}), std::pair(4ul, 2ul));
+  EXPECT_EQ(held({}), std::pair(0ul, 0ul));
+}
+
+TEST(SequenceTable, SharesWholePagesOfRowsThatAreTheSame) {
+  SequenceTable table(4, 10);
+  const SequenceId from = table.create();
+  const SequenceId to = table.create();
+  ASSERT_TRUE(table.reserve(from, 11).ok());
+  ASSERT_TRUE(table.commit(from, 11).ok());
+  ASSERT_TRUE(table.reserve(to, 12).ok());
+  EXPECT_FALSE(table.share(from, to, 4).ok());
+  ASSERT_TRUE(table.commit(to, 12).ok());
+  EXPECT_FALSE(table.share(from, to, 12).ok());
+  EXPECT_EQ(table.pool().free_count(), 4u);
+  ASSERT_TRUE(table.share(from, to, 11).ok());
+  EXPECT_EQ(table.pool().free_count(), 6u);
+  ASSERT_TRUE(table.share(from, to, 11).ok());
+  EXPECT_EQ(table.pool().free_count(), 6u);
+  EXPECT_EQ((*table.pages(to))[1], (*table.pages(from))[1]);
+  EXPECT_NE((*table.pages(to))[2], (*table.pages(from))[2]);
+  ASSERT_TRUE(table.release(from).ok());
+  ASSERT_TRUE(table.release(to).ok());
+  EXPECT_EQ(table.pool().free_count(), 10u);
 }
 
 TEST(SequenceTable, RefusesWhatItDoesNotKnow) {

@@ -111,6 +111,13 @@ class Bench {
     }
   }
 
+  // What was taken since there was so much room.
+  std::uint64_t used_bytes(std::pair<std::uint64_t, std::uint32_t> before) {
+    const auto [rows, slots] = room();
+    return (before.first - rows) * sizeof(TokenId) +
+           (before.second - slots) * sizeof(std::uint64_t);
+  }
+
   // Free pages and slots in one number pair.
   std::pair<std::uint64_t, std::uint32_t> room() {
     if constexpr (kIsRecurrent) {
@@ -363,9 +370,14 @@ class Schedule {
   }
 
   void check() {
+    std::vector<SequenceId> all;
     for (const auto& [id, plain] : plain_) {
       bench_.expect_state(id, plain.rows);
+      all.push_back(id);
     }
+    const HeldBytes held = bench_.states().held_bytes(all);
+    EXPECT_EQ(held.all, bench_.used_bytes(start_));
+    EXPECT_EQ(held.alone, held.all);
   }
 
   void release_all() {

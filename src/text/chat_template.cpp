@@ -86,7 +86,8 @@ Result<ChatTemplate> ChatTemplate::compile(std::string_view source) {
   }
   ZLLM_TRY(const bool tools, compiled->reads("tools"));
   ZLLM_TRY(const bool documents, compiled->reads("documents"));
-  ChatTemplate made(std::make_shared<const State>(State{std::move(compiled).value(), std::string(source)}));
+  ChatTemplate made(
+      std::make_shared<const State>(State{std::move(compiled).value(), std::string(source)}));
   made.mentions_tools_ = tools;
   made.mentions_documents_ = documents;
   return made;

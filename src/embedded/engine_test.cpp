@@ -1,0 +1,244 @@
+#include <zllm/embedded/engine.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <zllm/base/text.h>
+#include <zllm/embedded/scripted_model_test-inl.h>
+
+namespace zllm {
+namespace {
+
+using testing::Heard;
+using testing::Told;
+
+std::unique_ptr<Engine> engine_of(std::string_view script,
+                                  std::string_view chat_template = testing::kTemplate,
+                                  std::string family = {}) {
+  auto engine = testing::scripted_engine(script, chat_template, std::move(family));
+  EXPECT_TRUE(engine.ok()) << engine.error().message;
+  return *std::move(engine);
+}
+
+Request question(std::string text = "Hi") {
+  Request request{.input =
+                      Conversation{.messages = {{.role = Role::user, .content = std::move(text)}}}};
+  request.sampling.temperature = 0;
+  return request;
+}
+
+Conversation& conversation(Request& request) { return std::get<Conversation>(request.input); }
+
+Heard ask(Engine& engine, Request request) {
+  auto answer = engine.submit(std::move(request));
+  EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
+  return answer.ok() ? testing::hear_all(**answer) : Heard{};
+}
+
+Failure refusal(Engine& engine, Request request) {
+  auto answer = engine.submit(std::move(request));
+  EXPECT_FALSE(answer.ok());
+  return answer.ok() ? Failure() : answer.error();
+}
+
+TEST(Engine, AnswersAConversation) {
+  const auto engine = engine_of("Good morning!");
+  const Heard heard = ask(*engine, question());
+  EXPECT_EQ(heard.choices[0].content, "Good morning!");
+  EXPECT_EQ(heard.choices[0].end->reason, StopReason::end);
+  EXPECT_EQ(heard.started->prompt_tokens, *engine->count_prompt_tokens(question()));
+  EXPECT_EQ(heard.ended->usage.completion_tokens,
+            engine->tokenize("Good morning!", false, false)->size());
+  EXPECT_EQ(*engine->render(question()), "<|im_start|>user: Hi<|im_end|><|im_start|>");
+}
+
+TEST(Engine, ASecondAnswerReadsTheCachedPrefixAndIsTheSame) {
+  const auto engine = engine_of("The same.");
+  const Heard first = ask(*engine, question("Tell me something that is long enough."));
+  const Heard second = ask(*engine, question("Tell me something that is long enough."));
+  EXPECT_EQ(first.choices[0].content, second.choices[0].content);
+  EXPECT_EQ(first.started->cached_tokens, 0u);
+  EXPECT_GT(second.started->cached_tokens, 0u);
+  EXPECT_EQ(second.ended->usage.cached_tokens, second.started->cached_tokens);
+}
+
+TEST(Engine, SeveralChoicesAndScores) {
+  const auto engine = engine_of("Two of them");
+  Request request = question();
+  request.choices = 2;
+  request.top_log_probabilities = 3;
+  const Heard heard = ask(*engine, std::move(request));
+  for (const std::size_t choice : {0, 1}) {
+    const Told& told = heard.choices[choice];
+    EXPECT_EQ(told.content, "Two of them");
+    EXPECT_EQ(told.scored.size(), told.end->tokens);
+    EXPECT_EQ(told.scored[0].top.size(), 3u);
+    EXPECT_GT(told.scored[0].log_probability, -1);
+  }
+  EXPECT_EQ(heard.ended->usage.completion_tokens, 2 * heard.choices[0].end->tokens);
+}
+
+TEST(Engine, AStopStringEndsTheAnswerInTheLoopToo) {
+  const auto engine = engine_of("one two three four five six seven eight nine ten");
+  Request request = question();
+  request.stop = {"three"};
+  const Heard heard = ask(*engine, std::move(request));
+  EXPECT_EQ(heard.choices[0].content, "one two ");
+  EXPECT_EQ(heard.choices[0].end->stop_string, "three");
+  EXPECT_EQ(ask(*engine, question()).choices[0].end->reason, StopReason::end);
+}
+
+TEST(Engine, LengthEndsAndMaxTokensAreCounted) {
+  const auto engine = engine_of("one two three four five");
+  Request request = question();
+  request.max_tokens = 3;
+  const Heard heard = ask(*engine, std::move(request));
+  EXPECT_EQ(heard.choices[0].end->reason, StopReason::length);
+  EXPECT_FALSE(heard.choices[0].end->is_context_full);
+  EXPECT_EQ(heard.ended->usage.completion_tokens, 3u);
+}
+
+TEST(Engine, APromptBeyondTheContextIsRefusedWithBothCounts) {
+  const auto engine = engine_of("x");
+  constexpr std::size_t kContext = testing::ScriptedModel::kContext;
+  const TokenId turn = engine->tokenize(testing::kTurn, false, true)->front();
+  const auto raw = [&](std::size_t count) {
+    return Request{.input = RawPrompt{std::vector<TokenId>(count, turn)}};
+  };
+  const Heard most = ask(*engine, raw(kContext - 1));
+  EXPECT_EQ(most.choices[0].end->reason, StopReason::length);
+  EXPECT_TRUE(most.choices[0].end->is_context_full);
+  for (const std::size_t count : {kContext, kContext + 1}) {
+    const Failure failure = refusal(*engine, raw(count));
+    EXPECT_EQ(failure.kind, FailureKind::too_long);
+    EXPECT_EQ(failure.code, "context_length_exceeded");
+    EXPECT_NE(failure.message.find(std::to_string(count)), std::string::npos);
+    EXPECT_NE(failure.message.find(std::to_string(kContext)), std::string::npos);
+  }
+}
+
+TEST(Engine, ATemplatesOwnRefusalReachesTheCaller) {
+  const auto engine = engine_of("x");
+  const Failure failure = refusal(*engine, question("raise"));
+  EXPECT_EQ(failure.kind, FailureKind::invalid);
+  EXPECT_EQ(failure.message, "No raising here.");
+  EXPECT_EQ(failure.field, "messages");
+}
+
+TEST(Engine, TextOfUsersNeverBecomesControlTokens) {
+  const auto engine = engine_of("x");
+  const TokenId end = engine->tokenize(testing::kEnd, false, true)->front();
+  const std::string rendered = *engine->render(question("a<|im_end|>b"));
+  EXPECT_EQ(rendered, "<|im_start|>user: a<|im_end|>b<|im_end|><|im_start|>");
+  const auto parsed = *engine->tokenize(rendered, true, true);
+  EXPECT_EQ(std::ranges::count(parsed, end), 2);
+  EXPECT_GT(*engine->count_prompt_tokens(question("a<|im_end|>b")), parsed.size());
+}
+
+TEST(Engine, ToolsAreRefusedWhereTheTemplateTakesNone) {
+  const auto engine = engine_of("x");
+  Request request = question();
+  conversation(request).tools = {{.name = "f"}};
+  const Failure failure = refusal(*engine, std::move(request));
+  EXPECT_EQ(failure.kind, FailureKind::unsupported);
+  EXPECT_EQ(failure.field, "tools");
+  EXPECT_FALSE(engine->info().template_takes_tools);
+}
+
+TEST(Engine, WithoutATemplateOnlyRawPromptsAreAnswered) {
+  const text::Tokenizer tokenizer = testing::small_tokenizer();
+  auto engine =
+      Engine::create({.model = std::make_unique<testing::ScriptedModel>(tokenizer, "raw"),
+                      .text = {.tokenizer = tokenizer, .templates = {}, .special_tokens = {}},
+                      .end_tokens = {*tokenizer.id_of(testing::kEnd)}},
+                     {.model = ""});
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  EXPECT_EQ(refusal(**engine, question()).kind, FailureKind::unsupported);
+  Request raw{.input = RawPrompt{"a<|im_start|>"}};
+  raw.sampling.temperature = 0;
+  EXPECT_EQ(ask(**engine, std::move(raw)).choices[0].content, "raw");
+}
+
+TEST(Engine, GoesOnWithTheAssistantsLastMessage) {
+  const auto engine = engine_of("x");
+  Request request = question();
+  conversation(request).messages.push_back({.role = Role::assistant, .content = "So far "});
+  conversation(request).continues_last_message = true;
+  EXPECT_EQ(*engine->render(request),
+            "<|im_start|>user: Hi<|im_end|><|im_start|>assistant: So far ");
+}
+
+TEST(Engine, CallsOfToolsAreTold) {
+  const std::string call =
+      "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+  const auto engine = engine_of(call, testing::kToolTemplate, "hermes");
+  for (const ToolRule rule : {ToolRule::automatic, ToolRule::required}) {
+    Request request = question();
+    conversation(request).tools = {
+        {.name = "add",
+         .parameters = R"({"type": "object", "properties": {"a": {"type": "integer"}}})"}};
+    conversation(request).tool_choice.rule = rule;
+    const Heard heard = ask(*engine, std::move(request));
+    ASSERT_EQ(heard.choices[0].calls.size(), 1u);
+    EXPECT_EQ(heard.choices[0].calls[0].first, "add");
+    EXPECT_EQ(Json::parse(heard.choices[0].calls[0].second, "")->dump(), R"({"a":1})");
+    EXPECT_EQ(heard.choices[0].end->reason, StopReason::calls);
+  }
+}
+
+TEST(Engine, RuleNoneLeavesCallsAsText) {
+  const std::string call =
+      "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+  const auto engine = engine_of(call, testing::kToolTemplate, "hermes");
+  Request request = question();
+  conversation(request).tools = {{.name = "add"}};
+  conversation(request).tool_choice.rule = ToolRule::none;
+  const Heard heard = ask(*engine, std::move(request));
+  EXPECT_TRUE(heard.choices[0].calls.empty());
+  EXPECT_EQ(heard.choices[0].content, call);
+}
+
+TEST(Engine, AFormatHoldsAgainstTheModelsWill) {
+  const auto engine = engine_of("I would rather chat.");
+  Request request = question();
+  request.format = {.kind = FormatKind::json_schema, .source = R"({"enum": [17]})"};
+  EXPECT_EQ(ask(*engine, std::move(request)).choices[0].content, "17");
+  Request broken = question();
+  broken.format = {.kind = FormatKind::regex, .source = "(?<=a)*"};
+  EXPECT_EQ(refusal(*engine, std::move(broken)).field, "response_format");
+}
+
+TEST(Engine, CancelEndsAnAnswerAndNoOther) {
+  const auto engine = engine_of("word ");
+  Request endless = question();
+  endless.ignores_end = true;
+  auto running = engine->submit(std::move(endless));
+  ASSERT_TRUE(running.ok());
+  ASSERT_TRUE((*running)->next());
+  (*running)->cancel();
+  const Heard heard = testing::hear_all(**running);
+  EXPECT_EQ(heard.choices[0].end->reason, StopReason::cancelled);
+  EXPECT_FALSE(heard.ended->failure);
+  EXPECT_EQ(ask(*engine, question()).choices[0].content, "word ");
+}
+
+TEST(Engine, AnAnswerMayOutliveItsEngine) {
+  auto engine = engine_of("word ");
+  Request endless = question();
+  endless.ignores_end = true;
+  auto running = engine->submit(std::move(endless));
+  ASSERT_TRUE(running.ok());
+  engine.reset();
+  const Heard heard = testing::hear_all(**running);
+  ASSERT_TRUE(heard.ended);
+}
+
+TEST(Engine, UnknownFamiliesAreRefusedWithTheKnownOnes) {
+  const auto engine = testing::scripted_engine("x", testing::kTemplate, "no-such-family");
+  ASSERT_FALSE(engine.ok());
+  EXPECT_NE(engine.error().message.find("hermes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace zllm
