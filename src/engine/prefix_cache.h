@@ -16,7 +16,7 @@ struct PrefixCacheOptions {
   std::uint64_t bytes = 0;       // that cached states may hold alone; 0 = what answers leave free
   std::uint32_t entries = 0;     // of recurrent models: states kept at once; 0 = a default
   std::string disk_folder = {};  // evicted states are kept there too; empty = not
-  std::uint64_t disk_bytes = 0;  // of that folder
+  std::uint64_t disk_bytes = 0;  // of that folder; 0 = 8 GiB
   std::string model_identity = {};  // states on disk of another model are not read
 };
 
@@ -58,6 +58,9 @@ class PrefixCache {
   // Evicts, least recently used first, until the model's states have `rows` free rows or nothing is
   // left. False when they have not.
   virtual bool make_room(std::uint64_t rows) = 0;
+  // Evicts one entry, for who needs a sequence of a model that has only so many. False when there
+  // is none.
+  virtual bool evict_one() = 0;
   virtual void clear() = 0;
   virtual PrefixCacheStatistics statistics() const = 0;
 };

@@ -105,6 +105,37 @@ Status SequenceTable::truncate(SequenceId id, std::uint64_t rows) {
   return {};
 }
 
+Status SequenceTable::share(SequenceId from, SequenceId to, std::uint64_t rows) {
+  ZLLM_TRY(const Sequence *const source, find(from));
+  ZLLM_TRY(Sequence *const target, find(to));
+  if (source->reserved != 0 || target->reserved != 0) {
+    return Error{Code::invalid_argument, "pages shared with an open round"};
+  }
+  if (rows > source->length || rows > target->length) {
+    return Error{Code::invalid_argument, concat("share of ", rows, " rows where ", source->length,
+                                                " and ", target->length, " are committed")};
+  }
+  for (std::uint64_t i = 0; i < rows / page_tokens_; ++i) {
+    pool_.share(source->pages[i]);
+    pool_.release(std::exchange(target->pages[i], source->pages[i]));
+  }
+  return {};
+}
+
+HeldPlaces<PageId> SequenceTable::held(std::span<const SequenceId> ids) const {
+  HeldPlaces<PageId> places(pool_);
+  for (const SequenceId id : ids) {
+    const Sequence& sequence = sequences_.at(id);
+    for (const PageId page : sequence.pages) {
+      places.add(page);
+    }
+    if (sequence.copied) {
+      places.add(sequence.copied->from);
+    }
+  }
+  return places;
+}
+
 Result<std::uint64_t> SequenceTable::length(SequenceId id) const {
   ZLLM_TRY(const Sequence *const sequence, find(id));
   return sequence->length;

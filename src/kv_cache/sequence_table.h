@@ -8,6 +8,7 @@
 
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
+#include <zllm/kv_cache/held_places.h>
 #include <zllm/kv_cache/reference_pool.h>
 
 namespace zllm::kv_cache {
@@ -43,11 +44,17 @@ class SequenceTable {
   Status rollback(SequenceId id);
   // Forgets committed rows from `rows` on. Refused while rows are reserved.
   Status truncate(SequenceId id, std::uint64_t rows);
+  // Gives `to` the whole pages of `from` within their first `rows` rows, which the caller knows to
+  // be the same, in place of its own. Refused while rows of either are reserved.
+  Status share(SequenceId from, SequenceId to, std::uint64_t rows);
 
   Result<std::uint64_t> length(SequenceId id) const;    // committed rows
   Result<std::uint64_t> reserved(SequenceId id) const;  // rows of the open transaction
   // Pages in order, enough for committed and reserved rows. Valid until the sequence changes.
   Result<std::span<const PageId>> pages(SequenceId id) const;
+
+  // The pages of some sequences that exist.
+  HeldPlaces<PageId> held(std::span<const SequenceId> ids) const;
 
   std::uint32_t page_tokens() const { return page_tokens_; }
   const PagePool& pool() const { return pool_; }

@@ -188,6 +188,23 @@ Result<std::uint32_t> SlotTable::slot_count(SequenceId id) const {
   return static_cast<std::uint32_t>(marks.size() + others);
 }
 
+HeldPlaces<SlotId> SlotTable::held(std::span<const SequenceId> ids) const {
+  HeldPlaces<SlotId> places(pool_);
+  for (const SequenceId id : ids) {
+    const Sequence& sequence = sequences_.at(id);
+    for (const Checkpoint& mark : sequence.checkpoints) {
+      places.add(mark.slot);
+    }
+    if (sequence.committed) {
+      places.add(*sequence.committed);
+    }
+    if (sequence.open) {
+      places.add(sequence.open->to);
+    }
+  }
+  return places;
+}
+
 Result<const SlotTable::Sequence *> SlotTable::find(SequenceId id) const {
   const auto found = sequences_.find(id);
   if (found == sequences_.end()) {

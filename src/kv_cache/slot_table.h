@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
+#include <zllm/kv_cache/held_places.h>
 #include <zllm/kv_cache/reference_pool.h>
 
 namespace zllm::kv_cache {
@@ -72,6 +74,9 @@ class SlotTable {
   Result<std::optional<SlotRound>> open_round(SequenceId id) const;
   // Distinct slots of the sequence, shared ones too.
   Result<std::uint32_t> slot_count(SequenceId id) const;
+
+  // The slots of some sequences that exist.
+  HeldPlaces<SlotId> held(std::span<const SequenceId> ids) const;
 
   const SlotPool& pool() const { return pool_; }
   std::size_t count() const { return sequences_.size(); }

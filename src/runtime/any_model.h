@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <zllm/base/result.h>
+#include <zllm/rope/spec.h>
 #include <zllm/runtime/round.h>
 #include <zllm/runtime/sequence_states.h>
 
@@ -41,7 +43,9 @@ struct ModelInfo {
   std::uint64_t state_bytes_per_sequence = 0;
   // Sequences are cut at checkpoints alone; so in every stage of the model, whatever its layers.
   bool is_recurrent = false;
+  std::uint32_t sequences = 0;  // that may live at once; 0 = as many as pages hold
   StateReads state_reads;
+  std::optional<rope::Spec> rotary = {};  // where a family has one
 };
 
 // A loaded model on some backend, all that engine and tools see. One thread at a time.
@@ -55,5 +59,9 @@ class AnyModel {
   // rollback; on failure all reserved rows are given back and no state has changed.
   virtual Result<RoundOutput> submit(const Round& round) = 0;
 };
+
+// Sequences of whose announced lengths this is the same compute the same rows from the same tokens;
+// others must not share any (rope/reference.h).
+std::uint64_t table_length(const ModelInfo& info, std::uint64_t expected_rows);
 
 }  // namespace zllm::runtime

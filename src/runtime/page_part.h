@@ -13,6 +13,7 @@
 #include <zllm/base/text.h>
 #include <zllm/kv_cache/sequence_table.h>
 #include <zllm/runtime/round.h>
+#include <zllm/runtime/sequence_states.h>
 
 namespace zllm::runtime {
 
@@ -99,6 +100,11 @@ class PagePart {
   Result<std::uint64_t> size_bytes(SequenceId id) const {
     ZLLM_TRY(const std::span<const PageId> pages, table_.pages(id));
     return pages.size() * page_bytes_;
+  }
+
+  HeldBytes held_bytes(std::span<const SequenceId> ids) const {
+    const kv_cache::HeldPlaces<PageId> pages = table_.held(ids);
+    return {.all = pages.all() * page_bytes_, .alone = pages.alone() * page_bytes_};
   }
 
   std::uint64_t free_rows() const {

@@ -79,6 +79,17 @@ class PagedStates final : public RoundStates {
   Result<std::uint64_t> size_bytes(SequenceId id) const override { return pages_.size_bytes(id); }
   std::uint64_t free_rows() const override { return pages_.free_rows(); }
 
+  Result<std::uint64_t> expected_rows(SequenceId id) const override {
+    ZLLM_TRY(rows(id));
+    return pages_.expected_rows(id);
+  }
+  Status share_rows(SequenceId from, SequenceId to, std::uint64_t rows) override {
+    return pages_.table().share(from, to, rows);
+  }
+  HeldBytes held_bytes(std::span<const SequenceId> ids) const override {
+    return pages_.held_bytes(ids);
+  }
+
  protected:
   Status reserve_segment(const Segment& segment) override { return pages_.reserve(segment); }
 

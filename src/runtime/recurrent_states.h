@@ -124,6 +124,19 @@ class RecurrentStates final : public RoundStates {
 
   std::uint64_t free_rows() const override { return free_slots() == 0 ? 0 : pages_.free_rows(); }
 
+  Result<std::uint64_t> expected_rows(SequenceId id) const override {
+    ZLLM_TRY(rows(id));
+    return pages_.expected_rows(id);
+  }
+  Status share_rows(SequenceId from, SequenceId to, std::uint64_t rows) override {
+    return pages_.table().share(from, to, rows);
+  }
+  HeldBytes held_bytes(std::span<const SequenceId> ids) const override {
+    const HeldBytes pages = pages_.held_bytes(ids);
+    const HeldBytes slots = slots_.held_bytes(ids);
+    return {.all = pages.all + slots.all, .alone = pages.alone + slots.alone};
+  }
+
  protected:
   // Slots first: the pages' copies are made only when both parts have room.
   Status reserve_segment(const Segment& segment) override {

@@ -1,5 +1,8 @@
 #include <zllm/runtime/rotary_tables.h>
 
+#include <zllm/rope/reference.h>
+#include <zllm/runtime/any_model.h>
+
 namespace zllm::runtime {
 
 Result<RotaryTables> rotary_tables(const rope::Spec& spec, const Round& round,
@@ -19,6 +22,11 @@ Result<RotaryTables> rotary_tables(const rope::Spec& spec, const Round& round,
     }
   }
   return tables;
+}
+
+std::uint64_t table_length(const ModelInfo& info, std::uint64_t expected_rows) {
+  const std::uint64_t length = expected_rows == 0 ? info.limits.context : expected_rows;
+  return info.rotary ? rope::table_length(*info.rotary, length) : 0;
 }
 
 }  // namespace zllm::runtime

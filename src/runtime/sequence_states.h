@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <zllm/base/result.h>
@@ -14,6 +15,12 @@ struct SequenceSnapshot {
   std::uint64_t rows = 0;
   std::uint64_t expected_rows = 0;
   std::vector<std::byte> bytes;
+};
+
+// What some sequences hold together: what several of them share counts once.
+struct HeldBytes {
+  std::uint64_t all = 0;
+  std::uint64_t alone = 0;  // that their release would free
 };
 
 // Everything that a model's sequences keep, behind one abstraction. A round reserves rows; commit
@@ -44,6 +51,25 @@ class SequenceStates {
 
   virtual Result<std::uint64_t> rows(SequenceId id) const = 0;  // committed
   virtual Result<std::uint64_t> size_bytes(SequenceId id) const = 0;
+  // As announced; the context where create was told 0. States that nothing announces may leave 0.
+  virtual Result<std::uint64_t> expected_rows(SequenceId id) const {
+    ZLLM_TRY(rows(id));
+    return std::uint64_t{0};
+  }
+  // Of sequences that exist, each named once. States that share nothing may leave this.
+  virtual HeldBytes held_bytes(std::span<const SequenceId> ids) const {
+    HeldBytes held;
+    for (const SequenceId id : ids) {
+      const Result<std::uint64_t> bytes = size_bytes(id);
+      held.all += bytes.ok() ? *bytes : 0;
+    }
+    return {.all = held.all, .alone = held.all};
+  }
+  // Tells that the first `rows` rows of two sequences were computed from the same tokens, so that
+  // `to` may hold the pages of `from` in place of its own. Refused while either has an open round.
+  virtual Status share_rows(SequenceId /*from*/, SequenceId /*to*/, std::uint64_t /*rows*/) {
+    return {};
+  }
   virtual std::uint64_t free_rows() const = 0;  // that some sequence could still append
 };
 

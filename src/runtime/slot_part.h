@@ -12,6 +12,7 @@
 #include <zllm/base/text.h>
 #include <zllm/kv_cache/slot_table.h>
 #include <zllm/runtime/round.h>
+#include <zllm/runtime/sequence_states.h>
 
 namespace zllm::runtime {
 
@@ -81,6 +82,11 @@ class SlotPart {
   Result<std::uint64_t> size_bytes(SequenceId id) const {
     ZLLM_TRY(const std::uint32_t slots, table_.slot_count(id));
     return slots * std::uint64_t{slot_bytes_};
+  }
+
+  HeldBytes held_bytes(std::span<const SequenceId> ids) const {
+    const kv_cache::HeldPlaces<SlotId> slots = table_.held(ids);
+    return {.all = slots.all() * slot_bytes_, .alone = slots.alone() * slot_bytes_};
   }
 
   // Bytes of the exported state of a sequence with so many rows.

@@ -16,6 +16,7 @@ Result<CachePlan> plan_recurrent(const B& backend, StateNeed need, backend::Page
                                  backend::SlotCacheSpec& slots, const LoadOptions& options) {
   need.slot_bytes = backend.slot_bytes(slots);
   need.is_recurrent = true;
+  need.sequences = options.sequences;
   slots.slots = kv_cache::slots_for(options.sequences);
   return plan_pages(backend, need, pages, options);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <zllm/kv_cache/slot_table.h>
 #include <zllm/runtime/any_model.h>
@@ -16,6 +18,10 @@ template <class Model, class B>
 ModelInfo model_info(const Model& model, const B& backend, StageRange stage, const CachePlan& plan,
                      const Inventory& inventory) {
   const StateNeed& need = plan.need;
+  std::optional<rope::Spec> rotary;
+  if constexpr (requires { model.spec.rope; }) {
+    rotary = model.spec.rope;
+  }
   return {.path = model.facts.path,
           .architecture = model.spec.architecture,
           .backend = std::string(backend.name()),
@@ -31,7 +37,9 @@ ModelInfo model_info(const Model& model, const B& backend, StageRange stage, con
           .state_bytes_per_row = need.page_bytes / need.page_tokens,
           .state_bytes_per_sequence = kv_cache::slots_for(1) * need.slot_bytes,
           .is_recurrent = need.is_recurrent,
-          .state_reads = state_reads(need)};
+          .sequences = need.sequences,
+          .state_reads = state_reads(need),
+          .rotary = std::move(rotary)};
 }
 
 // From files to a loaded model, by the family's way to assemble and its runtime.

@@ -22,6 +22,7 @@ struct StateNeed {
   std::uint64_t chosen_rows = 0;       // of the latents, that a row reads; 0: all of them
   std::uint64_t slot_bytes = 0;
   bool is_recurrent = false;            // has slots, of no bytes where a stage has no such layer
+  std::uint32_t sequences = 0;          // that its slots are for
   std::uint64_t workspace_columns = 0;  // f32 values of one row of a round, in all tensors
   std::uint64_t logit_bytes = 0;
   std::uint64_t max_positions = 0;
