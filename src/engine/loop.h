@@ -22,7 +22,7 @@ struct LoopOptions {
   std::size_t queue_length = 1024;    // requests that wait at most; more are refused
   std::size_t buffered_events = 256;  // of a choice that its reader has not taken
   std::uint64_t swap_bytes = 0;       // host memory for states of preempted answers; 0 = recompute
-  PrefixCacheOptions prefix_cache;
+  PrefixCacheOptions prefix_cache = {};
   std::unordered_map<std::string, double> weights = {};  // of callers, where not 1
   std::function<Status()> check = {};  // asked after every round; an error fails what runs
 };

@@ -1,0 +1,201 @@
+#include <zllm/engine/residence.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <zllm/base/check.h>
+
+namespace zllm::engine {
+namespace {
+
+// Rows that every answer is left for what it will say: two pages, so that one that just began is
+// not the next to be preempted.
+constexpr std::uint64_t kHeadroomRows = 32;
+
+std::span<const TokenId> computed(const Choice& choice) {
+  return std::span(choice.history).first(static_cast<std::size_t>(choice.rows));
+}
+
+// Rows that residents are still going to append soon.
+std::uint64_t promised(const std::vector<Residence::Resident>& residents) {
+  std::uint64_t rows = 0;
+  for (const Residence::Resident& resident : residents) {
+    rows += resident.is_paused() ? 0 : resident.choice->rows_left() + kHeadroomRows;
+  }
+  return rows;
+}
+
+}  // namespace
+
+Residence::Residence(runtime::AnyModel& model, std::unique_ptr<PrefixCache> cache,
+                     std::uint64_t swap_bytes, Statistics& statistics)
+    : model_(model),
+      cache_(std::move(cache)),
+      swap_bytes_(swap_bytes),
+      capacity_rows_(model.states().free_rows()),
+      statistics_(statistics) {}
+
+Result<Residence::Seating> Residence::seat(Job& job, Choice& choice,
+                                           std::vector<Resident> residents) {
+  if (choice.history.empty()) {
+    choice.history = job.request.prompt;
+    choice.sent = choice.history.size();
+    choice.fence = job.request.fence == nullptr ? nullptr : job.request.fence->clone();
+  }
+  ZLLM_TRY(const Seating seating,
+           choice.swapped ? swap_in(choice, residents) : acquire(job, choice, residents));
+  choice.is_reading = true;
+  return seating;
+}
+
+Result<Residence::Seating> Residence::swap_in(Choice& choice, std::vector<Resident>& residents) {
+  if (!has_room(choice.wanted_rows() + kHeadroomRows, residents)) {
+    return Seating::full;
+  }
+  for (;;) {
+    Result<SequenceId> sequence = model_.states().import_state(*choice.swapped);
+    if (sequence.ok()) {
+      choice.sequence = *sequence;
+      forget_snapshot(choice);
+      return Seating::seated;
+    }
+    if (sequence.error().code != Code::resource_exhausted) {
+      return std::move(sequence).error();
+    }
+    if (!make_room(choice.wanted_rows()) && !preempt_paused(residents)) {
+      return residents.empty() ? Result<Seating>(std::move(sequence).error()) : Seating::full;
+    }
+  }
+}
+
+Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
+                                              std::vector<Resident>& residents) {
+  const bool reads_cache = job.request.reads_cache &&
+                           (job.is_prompt_read || !job.request.wants_prompt_log_probabilities);
+  // The logits after the last token that was sent are needed.
+  const std::uint64_t most = reads_cache ? choice.sent - 1 : 0;
+  const std::uint64_t expected =
+      std::min(job.prompt_size() + job.request.max_tokens, model_.info().limits.context);
+  Result<CachedPrefix> prefix = cache_->acquire(choice.history, most, expected);
+  while (!prefix.ok() && prefix.error().code == Code::resource_exhausted &&
+         preempt_paused(residents)) {
+    prefix = cache_->acquire(choice.history, most, expected);
+  }
+  if (!prefix.ok()) {
+    const bool is_full = prefix.error().code == Code::resource_exhausted && !residents.empty();
+    return is_full ? Result<Seating>(Seating::full) : std::move(prefix).error();
+  }
+  choice.sequence = prefix->sequence;
+  choice.rows = prefix->rows;
+  if (!has_room(choice.rows_left() + kHeadroomRows, residents)) {
+    release(choice);
+    return Seating::full;
+  }
+  if (!job.is_prompt_read) {
+    job.cached_tokens = choice.rows;
+  }
+  return Seating::seated;
+}
+
+bool Residence::seat_beside(const Choice& other, Choice& choice) {
+  Result<SequenceId> sequence = model_.states().fork(*other.sequence);
+  if (!sequence.ok()) {
+    return false;
+  }
+  choice.sequence = *sequence;
+  choice.rows = other.rows;
+  choice.is_reading = false;
+  return true;
+}
+
+void Residence::preempt(Job& job, Choice& choice) {
+  if (choice.rows != 0 && swapped_bytes_ < swap_bytes_) {
+    const Result<std::uint64_t> size = model_.states().size_bytes(*choice.sequence);
+    if (size.ok() && *size <= swap_bytes_ - swapped_bytes_) {
+      Result<runtime::SequenceSnapshot> snapshot = model_.states().export_state(*choice.sequence);
+      if (snapshot.ok() && snapshot->bytes.size() <= swap_bytes_ - swapped_bytes_) {
+        swapped_bytes_ += snapshot->bytes.size();
+        statistics_.swapped_bytes += snapshot->bytes.size();
+        choice.swapped = *std::move(snapshot);
+      }
+    }
+  }
+  release(choice);
+  choice.rows = choice.swapped ? choice.swapped->rows : 0;
+  ++job.preemptions;
+  ++statistics_.preemptions;
+}
+
+void Residence::leave(const Job& job, Choice& choice, bool is_sound) {
+  forget_snapshot(choice);
+  if (!choice.sequence) {
+    return;
+  }
+  if (!is_sound || !job.request.writes_cache || choice.rows == 0) {
+    release(choice);
+    return;
+  }
+  // A state that the cache cannot keep is no matter of the request's.
+  const Status kept = cache_->keep(*choice.sequence, computed(choice));
+  static_cast<void>(kept);
+  choice.sequence.reset();
+}
+
+void Residence::keep_prompt(const Job& job, const Choice& choice) {
+  if (!job.request.writes_cache) {
+    return;
+  }
+  const Status kept = cache_->keep_copy(*choice.sequence, computed(choice));
+  static_cast<void>(kept);
+}
+
+bool Residence::make_room(std::uint64_t rows) {
+  const std::uint64_t before = model_.states().free_rows();
+  cache_->make_room(before + rows);
+  return model_.states().free_rows() > before;
+}
+
+std::uint64_t Residence::cut(const Job& job) const {
+  return model_.info().is_recurrent ? anchor_before(job.prompt_size() - 1) : 0;
+}
+
+// Whether `rows` more rows find room beside what residents are going to need. A choice that is
+// alone tries anyway.
+bool Residence::has_room(std::uint64_t rows, std::vector<Resident>& residents) {
+  for (;;) {
+    const std::uint64_t needed = promised(residents) + rows;
+    if (model_.states().free_rows() >= needed || cache_->make_room(needed)) {
+      return true;
+    }
+    if (!preempt_paused(residents)) {
+      return residents.empty();
+    }
+  }
+}
+
+bool Residence::preempt_paused(std::vector<Resident>& residents) {
+  for (auto last = residents.rbegin(); last != residents.rend(); ++last) {
+    if (last->is_paused()) {
+      preempt(*last->job, *last->choice);
+      residents.erase(std::next(last).base());
+      return true;
+    }
+  }
+  return false;
+}
+
+void Residence::release(Choice& choice) {
+  ZLLM_CHECK(model_.states().release(*choice.sequence).ok(), "release of a choice's sequence");
+  choice.sequence.reset();
+  choice.rows = 0;
+}
+
+void Residence::forget_snapshot(Choice& choice) {
+  if (choice.swapped) {
+    swapped_bytes_ -= choice.swapped->bytes.size();
+    choice.swapped.reset();
+  }
+}
+
+}  // namespace zllm::engine

@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include <zllm/engine/round_planner.h>
+
+namespace zllm::engine {
+namespace {
+
+using Rows = std::vector<std::pair<std::size_t, std::uint64_t>>;
+
+constexpr auto kAnswer = PendingRows::Kind::answer;
+constexpr auto kPrompt = PendingRows::Kind::prompt;
+constexpr PlanLimits kLimits{.rows = 512, .sequences = 8, .prompt_rows = 128, .anchor = 0};
+constexpr PlanLimits kAnchored{.rows = 512, .sequences = 8, .prompt_rows = 128, .anchor = 64};
+
+Rows plan(const std::vector<PendingRows>& pending, const PlanLimits& limits) {
+  Rows rows;
+  for (const PlannedRows& planned : plan_round(pending, limits)) {
+    rows.emplace_back(planned.index, planned.rows);
+  }
+  return rows;
+}
+
+TEST(RoundPlanner, PutsAnswersFirstThenForcedRunsThenPrompts) {
+  const std::vector<PendingRows> pending = {
+      {.kind = kPrompt, .rows = 100}, {.kind = kAnswer, .start = 9, .rows = 5},
+      {.kind = kPrompt, .rows = 100}, {.kind = kAnswer, .start = 4, .rows = 1},
+      {.kind = kPrompt, .rows = 1},
+  };
+  EXPECT_EQ(plan(pending, kLimits), (Rows{{3, 1}, {1, 5}, {0, 100}, {2, 28}}));
+}
+
+TEST(RoundPlanner, GivesAPromptTheWholeRoundWhenNothingElseRuns) {
+  const std::vector<PendingRows> pending = {{.kind = kPrompt, .rows = 4000},
+                                            {.kind = kPrompt, .rows = 10}};
+  EXPECT_EQ(plan(pending, kLimits), (Rows{{0, 512}}));
+  EXPECT_TRUE(plan({}, kLimits).empty());
+}
+
+TEST(RoundPlanner, LetsAnswersThatDoNotFitTakeTurns) {
+  std::vector<PendingRows> pending(5, {.kind = kAnswer, .start = 1, .rows = 1, .last_round = 3});
+  pending[4].last_round = 1;
+  pending[2].last_round = 2;
+  EXPECT_EQ(plan(pending, {.rows = 512, .sequences = 3, .prompt_rows = 128}),
+            (Rows{{4, 1}, {2, 1}, {0, 1}}));
+  EXPECT_EQ(plan(pending, {.rows = 2, .sequences = 3, .prompt_rows = 128}), (Rows{{4, 1}, {2, 1}}));
+}
+
+TEST(RoundPlanner, CutsAnchoredPromptsAtMultiplesAndWhereAsked) {
+  EXPECT_EQ(plan({{.kind = kPrompt, .rows = 600, .cut = 576}}, kAnchored), (Rows{{0, 512}}));
+  EXPECT_EQ(plan({{.kind = kPrompt, .start = 512, .rows = 88, .cut = 576}}, kAnchored),
+            (Rows{{0, 64}}));
+  EXPECT_EQ(plan({{.kind = kPrompt, .start = 576, .rows = 24, .cut = 576}}, kAnchored),
+            (Rows{{0, 24}}));
+  // Beside an answer: 128 rows, of which the second prompt could not reach an anchor.
+  const std::vector<PendingRows> pending = {{.kind = kAnswer, .start = 4, .rows = 1},
+                                            {.kind = kPrompt, .start = 30, .rows = 90, .cut = 64},
+                                            {.kind = kPrompt, .start = 0, .rows = 300, .cut = 256},
+                                            {.kind = kPrompt, .start = 0, .rows = 30, .cut = 0}};
+  EXPECT_EQ(plan(pending, kAnchored), (Rows{{0, 1}, {1, 34}, {2, 64}, {3, 30}}));
+  // Rounds too small for an anchor still go on.
+  EXPECT_EQ(plan({{.kind = kPrompt, .rows = 100, .cut = 64}},
+                 {.rows = 16, .sequences = 8, .prompt_rows = 128, .anchor = 64}),
+            (Rows{{0, 16}}));
+}
+
+TEST(RoundPlanner, KeepsToTheRowsOfOneSequence) {
+  EXPECT_EQ(
+      plan({{.kind = kPrompt, .rows = 600, .most = 64}, {.kind = kPrompt, .rows = 9}}, kLimits),
+      (Rows{{0, 64}, {1, 9}}));
+}
+
+}  // namespace
+}  // namespace zllm::engine

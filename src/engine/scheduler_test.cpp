@@ -1,0 +1,482 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <vector>
+
+#include <zllm/engine/scheduler_fixture_test-inl.h>
+
+namespace zllm::engine {
+namespace {
+
+template <class Model>
+class Scheduling : public testing::Test {};
+
+using Models = testing::Types<hashed::PagedModel, hashed::RecurrentModel>;
+TYPED_TEST_SUITE(Scheduling, Models);
+
+TYPED_TEST(Scheduling, AnswersLikeASessionAndTellsInOrder) {
+  SchedulerBench<TypeParam> bench;
+  Request request = plain_request(some_tokens(70, 1), 20, 3);
+  request.end_tokens = {11};
+  const Generation wanted = alone<TypeParam>(request);
+  Asked asked = bench.ask(std::move(request));
+  bench.run();
+  asked.read();
+  ASSERT_TRUE(asked.ended) << "no end";
+  EXPECT_EQ(asked.failure(), "");
+  EXPECT_EQ(asked.prompt_read->prompt_tokens, 70u);
+  EXPECT_EQ(asked.tokens[0], wanted.tokens);
+  EXPECT_EQ(asked.reason(), wanted.reason);
+  EXPECT_EQ(bench.statistics.finished_requests, 1u);
+  EXPECT_EQ(bench.statistics.running_sequences, 0u);
+  EXPECT_EQ(bench.statistics.generated_tokens, wanted.tokens.size());
+}
+
+struct Mix {
+  hashed::Sizes sizes;
+  LoopOptions options;
+};
+
+// Requests of all kinds with readers of all kinds; every answer is that of its single run.
+template <class Model>
+void run_mix(const Mix& mix, std::uint64_t seed, Statistics& last) {
+  SchedulerBench<Model> bench(mix.sizes, mix.options);
+  std::mt19937_64 random(seed);
+  const auto draw = [&](std::uint64_t most) { return random() % most; };
+  struct Case {
+    Request copy;
+    Asked asked;
+    bool is_cancelled = false;
+  };
+  std::vector<Case> cases;
+  constexpr std::size_t kRequests = 64;
+  std::size_t ended = 0;
+  for (std::size_t steps = 0; ended < kRequests; ++steps) {
+    ASSERT_LT(steps, 40000u) << "stuck with " << ended << " ended";
+    if (cases.size() < kRequests && draw(3) == 0) {
+      const auto make = [&, kind = draw(4), length = 1 + draw(90), tokens = 1 + draw(30),
+                         choices = draw(5) == 0 ? 3 : 1, priority = draw(3), caller = draw(3),
+                         temperature = draw(3)] {
+        // Half of the prompts begin alike.
+        std::vector<TokenId> prompt = some_tokens(kind < 2 ? 70 : 0, 1);
+        const std::vector<TokenId> rest = some_tokens(length, kind + length);
+        prompt.insert(prompt.end(), rest.begin(), rest.end());
+        Request request = plain_request(std::move(prompt), tokens, length);
+        request.choices = static_cast<std::uint32_t>(choices);
+        request.priority = static_cast<std::int32_t>(priority);
+        request.caller = std::to_string(caller);
+        request.sampling.temperature = static_cast<double>(temperature) * 0.7;
+        request.sampling.frequency_penalty = temperature == 1 ? 0.5 : 0.0;
+        request.end_tokens = {3};
+        return request;
+      };
+      cases.push_back({.copy = make(), .asked = bench.ask(make())});
+    }
+    for (Case& one : cases) {
+      if (one.asked.ended) {
+        continue;
+      }
+      if (draw(400) == 0) {
+        one.asked.stream->cancel();
+        one.is_cancelled = true;
+      }
+      if (draw(300) == 0) {
+        one.asked.stream->cancel_choice(static_cast<std::uint32_t>(draw(3)));
+        one.is_cancelled = true;
+      }
+      if (draw(2) == 0) {
+        one.asked.read(draw(20));
+        ended += one.asked.ended ? 1U : 0U;
+      }
+    }
+    bench.step();
+  }
+  for (const Case& one : cases) {
+    EXPECT_EQ(one.asked.failure(), "");
+    for (std::uint32_t choice = 0; choice < one.copy.choices; ++choice) {
+      const Generation wanted = alone<Model>(one.copy, choice, mix.sizes);
+      std::vector<TokenId> tokens = wanted.tokens;
+      if (one.asked.reason(choice) == FinishReason::cancelled) {
+        EXPECT_TRUE(one.is_cancelled);
+        ASSERT_LE(one.asked.tokens[choice].size(), tokens.size());
+        tokens.resize(one.asked.tokens[choice].size());
+      } else {
+        EXPECT_EQ(one.asked.reason(choice), wanted.reason);
+      }
+      EXPECT_EQ(one.asked.tokens[choice], tokens);
+    }
+  }
+  last = bench.statistics;
+  bench.scheduler.reset();
+  EXPECT_EQ(bench.model.states().free_rows(), bench.capacity_rows) << "pages are lost";
+}
+
+TYPED_TEST(Scheduling, MixedRequestsEachEqualTheirSingleRun) {
+  const Mix mix{.sizes = {}, .options = {.sequences = 6, .prefill_rows = 8, .buffered_events = 5}};
+  Statistics last;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    run_mix<TypeParam>(mix, seed, last);
+  }
+  EXPECT_EQ(last.preemptions, 0u);
+}
+
+TYPED_TEST(Scheduling, PreemptionChangesNoAnswer) {
+  for (const std::uint64_t swap_bytes : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
+    const Mix mix{.sizes = {.pages = 70, .sequences = 7},
+                  .options = {.sequences = 5, .buffered_events = 4, .swap_bytes = swap_bytes}};
+    Statistics last;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      run_mix<TypeParam>(mix, seed, last);
+      EXPECT_GT(last.preemptions, 0u);
+      EXPECT_EQ(last.swapped_bytes > 0, swap_bytes > 0);
+    }
+  }
+}
+
+TYPED_TEST(Scheduling, AFullCacheStopsNobody) {
+  SchedulerBench<TypeParam> bench({.pages = 60, .sequences = 5}, {.sequences = 2});
+  std::vector<Asked> all;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    all.push_back(bench.ask(plain_request(some_tokens(40 + i % 50, i), 5, i)));
+  }
+  bench.run();
+  for (Asked& asked : all) {
+    asked.read();
+    ASSERT_TRUE(asked.ended);
+    EXPECT_EQ(asked.failure(), "");
+    EXPECT_EQ(asked.tokens[0].size(), 5u);
+  }
+}
+
+TYPED_TEST(Scheduling, WhatCanNeverFitFailsAndOthersGoOn) {
+  SchedulerBench<TypeParam> bench({.pages = 12, .sequences = 4}, {.sequences = 3});
+  Asked large = bench.ask(plain_request(some_tokens(60, 1), 4));
+  Asked grows = bench.ask(plain_request(some_tokens(20, 2), 100));
+  Asked small = bench.ask(plain_request(some_tokens(20, 3), 10));
+  bench.run();
+  for (Asked *const asked : {&large, &grows, &small}) {
+    asked->read();
+    ASSERT_TRUE(asked->ended);
+  }
+  ASSERT_TRUE(large.ended->failure);
+  EXPECT_EQ(large.ended->failure->kind, FailureKind::no_memory);
+  ASSERT_TRUE(grows.ended->failure);
+  EXPECT_EQ(grows.ended->failure->kind, FailureKind::no_memory);
+  EXPECT_EQ(grows.tokens[0].size(), 29u);
+  EXPECT_EQ(small.failure(), "");
+  EXPECT_EQ(small.tokens[0].size(), 10u);
+}
+
+TYPED_TEST(Scheduling, ChoicesShareAPromptThatIsComputedOnce) {
+  SchedulerBench<TypeParam> bench({}, {.sequences = 3});
+  Request request = plain_request(some_tokens(30, 1), 12, 5);
+  request.choices = 3;
+  Asked asked = bench.ask(std::move(request));
+  bench.run();
+  asked.read();
+  EXPECT_EQ(bench.statistics.prompt_tokens, 30u);
+  EXPECT_NE(asked.tokens[0], asked.tokens[1]);
+  for (std::uint32_t choice = 0; choice < 3; ++choice) {
+    EXPECT_EQ(asked.tokens[choice],
+              alone<TypeParam>(plain_request(some_tokens(30, 1), 12, 5), choice).tokens);
+    EXPECT_EQ(asked.reason(choice), FinishReason::length);
+  }
+}
+
+TYPED_TEST(Scheduling, MoreChoicesThanPlacesAllAnswer) {
+  SchedulerBench<TypeParam> bench({}, {.sequences = 2});
+  Request request = plain_request(some_tokens(30, 1), 6, 5);
+  request.choices = 5;
+  Asked asked = bench.ask(std::move(request));
+  bench.run();
+  asked.read();
+  ASSERT_TRUE(asked.ended);
+  for (std::uint32_t choice = 0; choice < 5; ++choice) {
+    EXPECT_EQ(asked.tokens[choice],
+              alone<TypeParam>(plain_request(some_tokens(30, 1), 6, 5), choice).tokens);
+  }
+  for (const runtime::Round& round : bench.rounds) {
+    EXPECT_LE(round.segments.size(), 2u);
+  }
+}
+
+TYPED_TEST(Scheduling, APromptNeverTakesMoreThanItsBudgetBesideAnswers) {
+  SchedulerBench<TypeParam> bench({.context = 1000, .rows = 512}, {.prefill_rows = 70});
+  Asked answers = bench.ask(plain_request(some_tokens(10, 1), 40));
+  bench.step();
+  bench.step();
+  bench.rounds.clear();
+  Asked prompt = bench.ask(plain_request(some_tokens(600, 2), 3));
+  std::size_t mixed = 0;
+  while (!prompt.prompt_read) {
+    bench.step();
+    prompt.read();
+  }
+  for (const runtime::Round& round : bench.rounds) {
+    ASSERT_EQ(round.segments.size(), 2u);
+    EXPECT_EQ(round.segments[0].kind, runtime::SegmentKind::decode);
+    EXPECT_LE(round.segments[1].tokens.size(), 70u);
+    ++mixed;
+  }
+  EXPECT_GE(mixed, 9u);
+  bench.run();
+  answers.read();
+  prompt.read();
+  EXPECT_EQ(answers.tokens[0], alone<TypeParam>(plain_request(some_tokens(10, 1), 40)).tokens);
+  EXPECT_EQ(prompt.tokens[0].size(), 3u);
+}
+
+// Of one caller's many requests and another's few, the few are not served last.
+TYPED_TEST(Scheduling, CallersTakeTurnsAndOneCallerIsServedInOrder) {
+  SchedulerBench<TypeParam> bench({}, {.sequences = 1});
+  std::vector<Asked> many;
+  std::vector<Asked> few;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    Request request = plain_request(some_tokens(10, i), 10, i);
+    request.caller = "many";
+    many.push_back(bench.ask(std::move(request)));
+  }
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    Request request = plain_request(some_tokens(10, 50 + i), 10, i);
+    request.caller = "few";
+    few.push_back(bench.ask(std::move(request)));
+  }
+  std::vector<std::string> order;
+  while (bench.step()) {
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      const bool was_ended = many[i].ended.has_value();
+      many[i].read();
+      if (!was_ended && many[i].ended) {
+        order.push_back("m" + std::to_string(i));
+      }
+    }
+    for (std::size_t i = 0; i < few.size(); ++i) {
+      const bool was_ended = few[i].ended.has_value();
+      few[i].read();
+      if (!was_ended && few[i].ended) {
+        order.push_back("f" + std::to_string(i));
+      }
+    }
+  }
+  ASSERT_EQ(order.size(), 10u);
+  EXPECT_EQ((std::vector<std::string>{order.begin(), order.begin() + 5}),
+            (std::vector<std::string>{"m0", "f0", "m1", "f1", "m2"}));
+  EXPECT_EQ(order.back(), "m7");
+}
+
+TYPED_TEST(Scheduling, DeadlinesEndQueuedAndRunningRequests) {
+  SchedulerBench<TypeParam> bench({}, {.sequences = 1});
+  const auto ask = [&](int seconds) {
+    Request request = plain_request(some_tokens(5, 1), 100);
+    request.deadline = bench.now + std::chrono::seconds(seconds);
+    return bench.ask(std::move(request));
+  };
+  Asked running = ask(20);
+  Asked queued = ask(10);
+  bench.step();
+  EXPECT_EQ(bench.scheduler->next_deadline(), bench.now + std::chrono::seconds(10));
+  bench.now += std::chrono::seconds(10);
+  bench.step();
+  queued.read();
+  running.read();
+  ASSERT_TRUE(queued.ended && queued.ended->failure);
+  EXPECT_EQ(queued.ended->failure->kind, FailureKind::deadline);
+  EXPECT_FALSE(running.ended);
+  bench.now += std::chrono::seconds(10);
+  EXPECT_FALSE(bench.step());
+  running.read();
+  ASSERT_TRUE(running.ended && running.ended->failure);
+  EXPECT_EQ(running.ended->failure->kind, FailureKind::deadline);
+  EXPECT_EQ(bench.statistics.running_sequences, 0u);
+  EXPECT_EQ(bench.statistics.failed_requests, 2u);
+  EXPECT_FALSE(bench.scheduler->next_deadline());
+}
+
+TYPED_TEST(Scheduling, CancellationEndsWithinARoundAndFreesPages) {
+  SchedulerBench<TypeParam> bench({}, {.sequences = 1, .prefix_cache = {.is_enabled = false}});
+  Asked running = bench.ask(plain_request(some_tokens(20, 1), 100));
+  Asked queued = bench.ask(plain_request(some_tokens(20, 2), 100));
+  bench.step();
+  bench.step();
+  EXPECT_LT(bench.statistics.free_rows, bench.capacity_rows);
+  running.stream->cancel();
+  queued.stream->cancel();
+  EXPECT_FALSE(bench.step());
+  for (Asked *const asked : {&running, &queued}) {
+    asked->read();
+    ASSERT_TRUE(asked->ended);
+    EXPECT_EQ(asked->failure(), "");
+    EXPECT_EQ(asked->reason(), FinishReason::cancelled);
+  }
+  EXPECT_EQ(bench.statistics.cancelled_requests, 2u);
+  EXPECT_EQ(bench.statistics.free_rows, bench.capacity_rows);
+}
+
+TYPED_TEST(Scheduling, ACancelledChoiceLeavesTheOthers) {
+  SchedulerBench<TypeParam> bench;
+  Request request = plain_request(some_tokens(20, 1), 12, 9);
+  request.choices = 3;
+  Asked asked = bench.ask(std::move(request));
+  bench.step();
+  asked.stream->cancel_choice(1);
+  asked.stream->cancel_choice(77);
+  bench.run();
+  asked.read();
+  EXPECT_EQ(asked.reason(1), FinishReason::cancelled);
+  EXPECT_LT(asked.tokens[1].size(), 12u);
+  for (const std::uint32_t choice : {0u, 2u}) {
+    EXPECT_EQ(asked.tokens[choice],
+              alone<TypeParam>(plain_request(some_tokens(20, 1), 12, 9), choice).tokens);
+  }
+  // The one that reads the prompt for the others may go too.
+  Request second = plain_request(some_tokens(90, 2), 5, 9);
+  second.choices = 2;
+  Asked led = bench.ask(std::move(second));
+  bench.step();
+  led.stream->cancel_choice(0);
+  bench.run();
+  led.read();
+  EXPECT_EQ(led.reason(0), FinishReason::cancelled);
+  EXPECT_EQ(led.tokens[1], alone<TypeParam>(plain_request(some_tokens(90, 2), 5, 9), 1).tokens);
+}
+
+TYPED_TEST(Scheduling, ASlowReaderStallsOnlyItself) {
+  SchedulerBench<TypeParam> bench({}, {.sequences = 1, .buffered_events = 4});
+  Asked slow = bench.ask(plain_request(some_tokens(10, 1), 30, 1));
+  Asked fast = bench.ask(plain_request(some_tokens(10, 2), 30, 2));
+  while (bench.step()) {
+    fast.read();
+  }
+  fast.read();
+  EXPECT_EQ(fast.tokens[0].size(), 30u);
+  EXPECT_FALSE(slow.ended);
+  EXPECT_EQ(slow.events->room(), 0u);
+  for (int i = 0; i < 40 && !slow.ended; ++i) {
+    slow.read(1);
+    bench.step();
+  }
+  slow.read();
+  EXPECT_EQ(slow.tokens[0], alone<TypeParam>(plain_request(some_tokens(10, 1), 30, 1)).tokens);
+}
+
+TYPED_TEST(Scheduling, TheContextEndsAnAnswer) {
+  SchedulerBench<TypeParam> bench({.context = 40});
+  const Request request = plain_request(some_tokens(30, 1), 100);
+  Asked asked = bench.ask(plain_request(some_tokens(30, 1), 100));
+  Asked full = bench.ask(plain_request(some_tokens(40, 1), 100));
+  bench.run();
+  asked.read();
+  full.read();
+  EXPECT_EQ(asked.reason(), FinishReason::length);
+  EXPECT_EQ(asked.tokens[0], alone<TypeParam>(request, 0, {.context = 40}).tokens);
+  EXPECT_EQ(asked.tokens[0].size(), 11u);
+  EXPECT_EQ(full.tokens[0].size(), 1u);
+}
+
+TYPED_TEST(Scheduling, AFailedRoundFailsTheRequestThatMadeItFail) {
+  SchedulerBench<TypeParam> bench;
+  Asked good = bench.ask(plain_request(some_tokens(10, 1), 10));
+  bench.step();
+  std::vector<TokenId> bad_prompt = some_tokens(10, 2);
+  bad_prompt[5] = 23;
+  bench.before_round = [](const runtime::Round& round) -> Status {
+    for (const runtime::Segment& segment : round.segments) {
+      if (segment.tokens.size() > 5 && segment.tokens[5] == 23) {
+        return Error{Code::internal, "token 23 of all"};
+      }
+    }
+    return {};
+  };
+  Asked bad = bench.ask(plain_request(std::move(bad_prompt), 10));
+  bench.run();
+  good.read();
+  bad.read();
+  EXPECT_EQ(bad.failure(), "token 23 of all");
+  EXPECT_EQ(bad.ended->failure->kind, FailureKind::failed);
+  EXPECT_EQ(good.tokens[0], alone<TypeParam>(plain_request(some_tokens(10, 1), 10)).tokens);
+}
+
+TYPED_TEST(Scheduling, AFailedCheckFailsAllThatRuns) {
+  bool is_broken = false;
+  LoopOptions options;
+  options.check = [&]() -> Status {
+    return is_broken ? Status(Error{Code::io, "the file is gone"}) : Status();
+  };
+  SchedulerBench<TypeParam> bench({}, std::move(options));
+  Asked one = bench.ask(plain_request(some_tokens(10, 1), 10));
+  Asked two = bench.ask(plain_request(some_tokens(10, 2), 10));
+  bench.step();
+  is_broken = true;
+  bench.step();
+  one.read();
+  two.read();
+  EXPECT_EQ(one.failure(), "the file is gone");
+  EXPECT_EQ(two.failure(), "the file is gone");
+  EXPECT_EQ(one.tokens[0].size(), 1u);
+  EXPECT_EQ(bench.statistics.free_rows, bench.capacity_rows);
+}
+
+TYPED_TEST(Scheduling, ScoresTokensAndPrompts) {
+  SchedulerBench<TypeParam> bench({}, {.prefill_rows = 6});
+  const auto ask = [&](bool of_prompt) {
+    Request request = plain_request(some_tokens(100, 1), 5);
+    request.top_log_probabilities = 2;
+    request.wants_prompt_log_probabilities = of_prompt;
+    return bench.ask(std::move(request));
+  };
+  Asked plain = ask(false);
+  bench.run();
+  Asked scored = ask(true);
+  Asked again = ask(false);
+  bench.run();
+  plain.read();
+  scored.read();
+  again.read();
+  ASSERT_EQ(scored.prompt_read->log_probabilities.size(), 99u);
+  EXPECT_EQ(scored.prompt_read->cached_tokens, 0u);
+  EXPECT_EQ(scored.prompt_read->log_probabilities[7].chosen.token, some_tokens(100, 1)[8]);
+  EXPECT_EQ(scored.prompt_read->log_probabilities[7].top.size(), 2u);
+  EXPECT_TRUE(plain.prompt_read->log_probabilities.empty());
+  ASSERT_EQ(plain.scores[0].size(), 5u);
+  EXPECT_EQ(scored.tokens, plain.tokens);
+  EXPECT_EQ(again.tokens, plain.tokens);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(plain.scores[0][i].chosen.token, plain.tokens[0][i]);
+    EXPECT_EQ(plain.scores[0][i].chosen.log_probability,
+              scored.scores[0][i].chosen.log_probability);
+  }
+}
+
+TYPED_TEST(Scheduling, BansEndTokensBeforeTheLeastLength) {
+  SchedulerBench<TypeParam> bench;
+  Request request = plain_request(some_tokens(10, 1), 30, 4);
+  for (TokenId token = 0; token < 20; ++token) {
+    request.end_tokens.push_back(token);
+  }
+  request.min_tokens = 7;
+  Asked asked = bench.ask(std::move(request));
+  bench.run();
+  asked.read();
+  EXPECT_GE(asked.tokens[0].size(), 7u);
+  EXPECT_EQ(asked.reason(), FinishReason::end_token);
+  EXPECT_TRUE(asked.finished[0]->end_token);
+  EXPECT_TRUE(std::ranges::all_of(asked.tokens[0], [](TokenId token) { return token >= 20; }));
+}
+
+TYPED_TEST(Scheduling, ShuttingDownEndsEverything) {
+  SchedulerBench<TypeParam> bench({}, {.sequences = 1});
+  Asked running = bench.ask(plain_request(some_tokens(10, 1), 30));
+  Asked queued = bench.ask(plain_request(some_tokens(10, 1), 30));
+  bench.step();
+  bench.scheduler->shut_down();
+  for (Asked *const asked : {&running, &queued}) {
+    asked->read();
+    ASSERT_TRUE(asked->ended && asked->ended->failure);
+    EXPECT_EQ(asked->ended->failure->kind, FailureKind::shut_down);
+  }
+}
+
+}  // namespace
+}  // namespace zllm::engine
