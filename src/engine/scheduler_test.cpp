@@ -13,7 +13,7 @@ namespace {
 template <class Model>
 class Scheduling : public testing::Test {};
 
-using Models = testing::Types<toy::PagedModel, toy::RecurrentModel>;
+using Models = testing::Types<hashed::PagedModel, hashed::RecurrentModel>;
 TYPED_TEST_SUITE(Scheduling, Models);
 
 TYPED_TEST(Scheduling, AnswersLikeASessionAndTellsInOrder) {
@@ -35,7 +35,7 @@ TYPED_TEST(Scheduling, AnswersLikeASessionAndTellsInOrder) {
 }
 
 struct Mix {
-  toy::Sizes sizes;
+  hashed::Sizes sizes;
   LoopOptions options;
 };
 

@@ -17,7 +17,7 @@
 #include <zllm/runtime/toy_backend_test-inl.h>
 
 // Models for tests of the engine; included by them alone.
-namespace zllm::engine::toy {
+namespace zllm::engine::hashed {
 
 using PagedStates = runtime::PagedStates<runtime::toy::Backend>;
 using RecurrentStates = runtime::RecurrentStates<runtime::toy::Backend>;
@@ -41,6 +41,7 @@ class Model final : public runtime::AnyModel {
   explicit Model(Sizes sizes = {}) {
     info_.limits = {.vocabulary = sizes.vocabulary, .context = sizes.context, .rows = sizes.rows};
     info_.is_recurrent = kIsRecurrent;
+    info_.sequences = kIsRecurrent ? sizes.sequences : 0;
     const backend::PagedCacheSpec pages{.planes = {}, .pages = sizes.pages};
     auto page_cache = std::move(*backend_.paged_cache(pages));
     if constexpr (kIsRecurrent) {
@@ -121,4 +122,4 @@ class Model final : public runtime::AnyModel {
 using PagedModel = Model<PagedStates>;
 using RecurrentModel = Model<RecurrentStates>;
 
-}  // namespace zllm::engine::toy
+}  // namespace zllm::engine::hashed
