@@ -150,7 +150,7 @@ void AnswerPump::send(std::size_t answer, const Event& event) {
   }
   std::string text;
   for (const dialect::Item& item : items_) {
-    http::append_event(text, item.event, item.data);
+    text += http::frame_event(item.event, item.data);
   }
   job_.call->writer()->write(std::move(text));
 }

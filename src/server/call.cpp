@@ -7,6 +7,7 @@
 #include <zllm/dialect/anthropic/messages.h>
 #include <zllm/dialect/chat/chat.h>
 #include <zllm/dialect/dialect.h>
+#include <zllm/server/http/sse.h>
 #include <zllm/server/unique_id.h>
 
 namespace zllm::server {
@@ -132,7 +133,7 @@ void Call::fail_with(int status, const Failure& failure) {
 void Call::start_events() {
   record_.status = 200;
   record_.is_streaming = true;
-  http::Headers all = headers("text/event-stream");
+  http::Headers all = headers(http::kEventStreamType);
   all.emplace_back("cache-control", "no-cache");
   // Reverse proxies that would collect the stream are asked not to.
   all.emplace_back("x-accel-buffering", "no");
