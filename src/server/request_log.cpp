@@ -5,9 +5,10 @@
 #include <cmath>
 #include <ctime>
 #include <string>
+#include <utility>
 
-#include <zllm/base/json.h>
 #include <zllm/base/text.h>
+#include <zllm/dialect/json_writer.h>
 
 namespace zllm::server {
 namespace {
@@ -24,13 +25,22 @@ std::string timestamp() {
   return concat(std::string_view(text.data(), size), ".", fraction, "Z");
 }
 
-Json milliseconds(double seconds) { return Json(std::round(seconds * 1e6) / 1e3); }
+using dialect::JsonWriter;
+
+void begin(JsonWriter& line, std::string_view level, std::string_view event) {
+  line.begin_object().text("time", timestamp()).text("level", level).text("event", event);
+}
+
+void add_milliseconds(JsonWriter& line, std::string_view name, double seconds) {
+  line.number(name, std::round(seconds * 1e6) / 1e3);
+}
 
 }  // namespace
 
-void RequestLog::write(const Json::Object& fields) const {
+void RequestLog::write(std::string line) const {
   if (sink_) {
-    sink_(Json(fields).dump() + "\n");
+    line += '\n';
+    sink_(line);
   }
 }
 
@@ -38,42 +48,36 @@ void RequestLog::request(const RequestRecord& record) const {
   if (!logs_requests_) {
     return;
   }
-  Json::Object fields = {{"time", Json(timestamp())},
-                         {"level", Json(std::string(record.status >= 500 ? "error" : "info"))},
-                         {"event", Json(std::string("request"))},
-                         {"request_id", Json(record.id)},
-                         {"method", Json(record.method)},
-                         {"path", Json(record.path)},
-                         {"status", Json(std::int64_t{record.status})},
-                         {"caller", Json(record.caller)},
-                         {"total_ms", milliseconds(record.seconds)}};
+  JsonWriter line;
+  begin(line, record.status >= 500 ? "error" : "info", "request");
+  line.text("request_id", record.id).text("method", record.method).text("path", record.path);
+  line.integer("status", record.status).text("caller", record.caller);
+  add_milliseconds(line, "total_ms", record.seconds);
   if (!record.model.empty()) {
-    fields.emplace_back("model", Json(record.model));
-    fields.emplace_back("stream", Json(record.is_streaming));
+    line.text("model", record.model).boolean("stream", record.is_streaming);
   }
   if (record.first_token_seconds) {
-    fields.emplace_back("first_token_ms", milliseconds(*record.first_token_seconds));
+    add_milliseconds(line, "first_token_ms", *record.first_token_seconds);
   }
   if (record.timings) {
-    fields.emplace_back("queue_ms", milliseconds(record.timings->queue_seconds));
+    add_milliseconds(line, "queue_ms", record.timings->queue_seconds);
   }
   if (record.usage) {
-    fields.emplace_back("prompt_tokens", Json(record.usage->prompt_tokens));
-    fields.emplace_back("cached_tokens", Json(record.usage->cached_tokens));
-    fields.emplace_back("completion_tokens", Json(record.usage->completion_tokens));
+    line.integer("prompt_tokens", record.usage->prompt_tokens);
+    line.integer("cached_tokens", record.usage->cached_tokens);
+    line.integer("completion_tokens", record.usage->completion_tokens);
   }
   if (!record.failure.empty()) {
-    fields.emplace_back("failure", Json(record.failure));
+    line.text("failure", record.failure);
   }
-  write(fields);
+  write(std::move(line.end_object()).str());
 }
 
 void RequestLog::event(std::string_view level, std::string_view event,
                        std::string_view message) const {
-  write({{"time", Json(timestamp())},
-         {"level", Json(std::string(level))},
-         {"event", Json(std::string(event))},
-         {"message", Json(std::string(message))}});
+  JsonWriter line;
+  begin(line, level, event);
+  write(std::move(line.text("message", message).end_object()).str());
 }
 
 }  // namespace zllm::server

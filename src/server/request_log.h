@@ -1,10 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 
-#include <zllm/base/json.h>
 #include <zllm/server/metrics.h>
 
 namespace zllm::server {
@@ -24,7 +24,7 @@ class RequestLog {
   void event(std::string_view level, std::string_view event, std::string_view message) const;
 
  private:
-  void write(const Json::Object& fields) const;
+  void write(std::string line) const;
 
   LogSink sink_;
   bool logs_requests_;

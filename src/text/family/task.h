@@ -12,6 +12,8 @@ struct Done {};
 // One stretch of parsing, written as if all text were there already. It runs when it is awaited,
 // waits where the text ends for now (Input::more) and goes on from there. Owns its frame; the text,
 // the output and whatever else it is given by pointer must outlive it. One thread at a time.
+// Arguments of tasks are trivial (pointers, views, plain structs) or moved from variables: GCC 12
+// destroys an aggregate that is made within a co_await expression twice.
 template <class T>
 class [[nodiscard]] Task {
  public:
@@ -51,8 +53,8 @@ struct Task<T>::promise_type {
   struct Final {
     bool await_ready() noexcept { return false; }
     std::coroutine_handle<> await_suspend(Handle done) noexcept {
-      const std::coroutine_handle<> waiter = done.promise().waiter;
-      return waiter ? waiter : std::noop_coroutine();
+      const std::coroutine_handle<> next = done.promise().waiter;
+      return next ? next : std::noop_coroutine();
     }
     void await_resume() noexcept {}
   };
