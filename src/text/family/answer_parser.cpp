@@ -137,7 +137,7 @@ Task<Done> AnswerParser::read_reasoning() {
       }
     }
   }
-  const auto sink = [this](std::string_view text) {
+  const Sink sink = [this](std::string_view text) {
     if (is_unanswered_) {
       unanswered_ += text;
     }
@@ -148,7 +148,7 @@ Task<Done> AnswerParser::read_reasoning() {
     }
   };
   const Copied copied = co_await copy_until(
-      &input_, Markers(&end, 1), separates_reasoning_ ? newlines_margin : no_margin, sink);
+      &input_, Markers(&end, 1), separates_reasoning_ ? newlines_margin : no_margin, &sink);
   if (copied.marker) {
     is_unanswered_ = false;
     unanswered_.clear();
@@ -162,11 +162,11 @@ Task<Done> AnswerParser::read_reasoning() {
 
 Task<bool> AnswerParser::read_content() {
   const Markers begins = allows_calls_ ? syntax_.calls->begins() : Markers();
+  const Margin margin = begins.empty() ? no_margin : space_margin;
+  const Sink sink = [this](std::string_view text) { writer_.content(text); };
   for (;;) {
     input_.forget();
-    const Copied copied =
-        co_await copy_until(&input_, begins, begins.empty() ? no_margin : space_margin,
-                            [this](std::string_view text) { writer_.content(text); });
+    const Copied copied = co_await copy_until(&input_, begins, margin, &sink);
     if (!copied.marker) {
       co_return false;
     }

@@ -13,7 +13,7 @@ namespace zllm::text::family {
 namespace {
 
 // Reads one object, array or string as valid JSON, piece by piece. False where it breaks.
-Task<bool> read_json(Input *input, std::function<void(std::string_view)> sink) {
+Task<bool> read_json(Input *input, const Sink *sink) {
   JsonScanner scanner;
   JsonScanner::Status status = JsonScanner::Status::open;
   for (;;) {
@@ -25,7 +25,7 @@ Task<bool> read_json(Input *input, std::function<void(std::string_view)> sink) {
       read += status == JsonScanner::Status::broken ? 0 : 1;
     }
     input->skip(read);
-    sink(json);
+    (*sink)(json);
     if (status != JsonScanner::Status::open || input->ended()) {
       co_return status == JsonScanner::Status::complete;
     }
@@ -38,8 +38,8 @@ Task<std::optional<std::string>> read_value(Input *input) {
   const char first = co_await next_solid(input);
   std::string value;
   if (first == '{' || first == '[' || first == '"') {
-    const bool is_whole =
-        co_await read_json(input, [&value](std::string_view json) { value += json; });
+    const Sink sink = [&value](std::string_view json) { value += json; };
+    const bool is_whole = co_await read_json(input, &sink);
     if (!is_whole) {
       co_return std::nullopt;
     }
@@ -198,8 +198,8 @@ class JsonCall {
 
 Task<bool> read_arguments(CallContext context) {
   PieceWriter *out = context.out;
-  const bool is_whole =
-      co_await read_json(context.input, [out](std::string_view json) { out->arguments(json); });
+  const Sink sink = [out](std::string_view json) { out->arguments(json); };
+  const bool is_whole = co_await read_json(context.input, &sink);
   out->end_call();
   co_return is_whole;
 }

@@ -65,8 +65,7 @@ std::size_t space_margin(std::string_view text) { return trailing(text, kSpace);
 std::size_t newlines_margin(std::string_view text) { return trailing(text, "\n"); }
 std::size_t one_newline_margin(std::string_view text) { return text.ends_with('\n') ? 1 : 0; }
 
-Task<Copied> copy_until(Input *input, Markers markers, Margin margin,
-                        std::function<void(std::string_view)> sink) {
+Task<Copied> copy_until(Input *input, Markers markers, Margin margin, const Sink *sink) {
   for (;;) {
     const std::string_view rest = input->rest();
     const MarkerSearch search = find_marker(rest, markers);
@@ -74,7 +73,7 @@ Task<Copied> copy_until(Input *input, Markers markers, Margin margin,
     const std::string_view clear = is_last ? rest : rest.substr(0, search.clear);
     const std::size_t held = is_last ? 0 : margin(clear);
     if (clear.size() > held) {
-      sink(clear.substr(0, clear.size() - held));
+      (*sink)(clear.substr(0, clear.size() - held));
       input->skip(clear.size() - held);
     }
     if (search.marker || is_last) {

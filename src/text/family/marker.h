@@ -34,14 +34,14 @@ std::size_t newlines_margin(std::string_view text);
 std::size_t one_newline_margin(std::string_view text);
 constexpr std::size_t kMaxMargin = 256;  // bounds what is held back and looked at again
 
+using Sink = std::function<void(std::string_view)>;
 struct Copied {
   std::optional<std::size_t> marker = {};  // nothing: the answer ended, all of it was copied
   std::size_t margin = 0;
 };
 // Gives all text up to the margin of the next marker to `sink`, as soon as it comes. The cursor
 // ends up before that margin.
-Task<Copied> copy_until(Input *input, Markers markers, Margin margin,
-                        std::function<void(std::string_view)> sink);
+Task<Copied> copy_until(Input *input, Markers markers, Margin margin, const Sink *sink);
 
 bool is_space(char c);
 // Reads over white space: the character behind it, 0 at the end of the answer.

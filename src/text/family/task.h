@@ -12,6 +12,8 @@ struct Done {};
 // One stretch of parsing, written as if all text were there already. It runs when it is awaited,
 // waits where the text ends for now (Input::more) and goes on from there. Owns its frame; the text,
 // the output and whatever else it is given by pointer must outlive it. One thread at a time.
+// Arguments of tasks are trivial (pointers, views, plain structs) or moved from variables: GCC 12
+// destroys an aggregate that is made within a co_await expression twice.
 template <class T>
 class [[nodiscard]] Task {
  public:
