@@ -29,9 +29,17 @@ struct CallEnd {
 };
 using Piece = std::variant<Content, Reasoning, CallBegin, CallArguments, CallEnd>;
 
+// Why an answer ended.
+enum class Ending : std::uint8_t {
+  complete,  // the model was done
+  cut,       // length, a stop string, cancelled
+};
+
 // Takes an answer apart while it comes, whatever the borders of the pieces: text that cannot be
 // part of a marker any more goes out at once, no text is lost, and nothing throws or fails. Broken
-// calls become content as the model wrote them.
+// calls become content as the model wrote them; what is found broken after arguments went out ends
+// the call, and the rest becomes content. White space around calls and newlines around reasoning
+// belong to the markers. Every CallBegin gets its CallEnd.
 class OutputParser {
  public:
   virtual ~OutputParser() = default;
@@ -39,8 +47,11 @@ class OutputParser {
   // that mean nothing to the family are dropped.
   virtual void add(std::string_view text, bool is_special, std::vector<Piece>& out) = 0;
   // The end of the answer. Open arguments are closed so that they are valid JSON only where the
-  // model had finished them; else what came so far stays.
-  virtual void finish(std::vector<Piece>& out) = 0;
+  // model had finished them; else what came so far stays. When the prompt had opened reasoning and
+  // a complete answer never closed it, the model has answered at once: its text, which went out as
+  // reasoning, is taken again as an answer without reasoning, so that content or calls hold it too.
+  virtual void finish(std::vector<Piece>& out, Ending ending) = 0;
+  void finish(std::vector<Piece>& out) { finish(out, Ending::complete); }
 };
 
 }  // namespace zllm::text::family

@@ -1,0 +1,41 @@
+#include <zllm/text/family/call_name.h>
+
+#include <algorithm>
+
+namespace zllm::text::family {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && is_space(text.back())) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+bool is_call_name(std::string_view name) {
+  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+    return is_space(c) || std::string_view("<>{}[]\"'`").find(c) != std::string_view::npos;
+  });
+}
+
+Task<std::optional<std::string>> read_header(Input *input, Markers markers) {
+  for (;;) {
+    const std::string_view rest = input->rest();
+    const MarkerSearch search = find_marker(rest, markers);
+    if (search.clear > kMaxHeaderBytes) {
+      co_return std::nullopt;
+    }
+    if (search.marker) {
+      input->skip(search.clear);
+      co_return std::string(rest.substr(0, search.clear));
+    }
+    if (input->ended()) {
+      co_return std::nullopt;
+    }
+    co_await input->more();
+  }
+}
+
+}  // namespace zllm::text::family

@@ -1,0 +1,25 @@
+#include <zllm/text/family/families.h>
+#include <zllm/text/family/markup_calls.h>
+#include <zllm/text/family/text_family.h>
+
+namespace zllm::text::family {
+
+// Qwen3-Coder, Qwen 3.5, Nemotron 3, Step 3.5.
+const Family& qwen3_coder() {
+  static const MarkupCalls calls({.sections = {{"<tool_call>", "</tool_call>"}},
+                                  .call_begin = "<function=",
+                                  .name_end = ">",
+                                  .call_end = "</function>",
+                                  .key_begin = "<parameter=",
+                                  .key_end = ">",
+                                  .value_end = "</parameter>",
+                                  .pads_values = true});
+  static const TextFamily family(
+      "qwen3_coder", {.reasoning_begin = "<think>", .reasoning_end = "</think>", .calls = &calls},
+      [](std::string_view chat_template) {
+        return has_all(chat_template, "<tool_call>", "<function=", "<parameter=");
+      });
+  return family;
+}
+
+}  // namespace zllm::text::family
