@@ -10,7 +10,7 @@
 extern "C" {
 
 // Counts up with every change of this file.
-#define EDGE_ABI_VERSION 1
+#define EDGE_ABI_VERSION 2
 
 enum EdgeCode {
   EDGE_OK = 0,
@@ -79,8 +79,10 @@ int32_t edge_tokenizer_from_json(EdgeSlice json, EdgeTokenizer **out, EdgeBytes 
 int32_t edge_tokenizer_from_vocabulary(const EdgeVocabulary *vocabulary, EdgeTokenizer **out,
                                        EdgeBytes *error);
 void edge_tokenizer_free(EdgeTokenizer *tokenizer);
+// A `mark` that is not empty falls away from the text once control tokens have been found in it.
 int32_t edge_tokenizer_encode(const EdgeTokenizer *tokenizer, EdgeSlice text,
-                              uint32_t parse_special, EdgeWords *ids, EdgeBytes *error);
+                              uint32_t parse_special, EdgeSlice mark, EdgeWords *ids,
+                              EdgeBytes *error);
 int32_t edge_tokenizer_id_of(const EdgeTokenizer *tokenizer, EdgeSlice token, uint32_t *id,
                              EdgeBytes *error);
 // The ids that the tokenizer's post-processor puts before a text.
@@ -100,9 +102,14 @@ int32_t edge_grammar_vocabulary_new(EdgeSlice bytes, const uint32_t *ends, EdgeS
                                     uint32_t end_of_sequence, EdgeGrammarVocabulary **out,
                                     EdgeBytes *error);
 void edge_grammar_vocabulary_free(EdgeGrammarVocabulary *vocabulary);
+// Whether some token of text is longer than these bytes and begins with them.
+int32_t edge_grammar_vocabulary_extends(const EdgeGrammarVocabulary *vocabulary, EdgeSlice bytes,
+                                        uint32_t *out, EdgeBytes *error);
 // `kind` is "json_schema", "regex" or "lark".
 int32_t edge_grammar_new(const EdgeGrammarVocabulary *vocabulary, EdgeSlice kind, EdgeSlice source,
                          EdgeGrammar **out, EdgeBytes *error);
+// Goes on from the same place, apart.
+int32_t edge_grammar_clone(const EdgeGrammar *grammar, EdgeGrammar **out, EdgeBytes *error);
 void edge_grammar_free(EdgeGrammar *grammar);
 // Bit i % 32 of word i / 32 says whether id i may come next.
 int32_t edge_grammar_mask(EdgeGrammar *grammar, EdgeWords *words, EdgeBytes *error);

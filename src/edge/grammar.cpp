@@ -43,6 +43,18 @@ Result<Grammar> Grammar::compile(const GrammarVocabulary& vocabulary, GrammarKin
   return Grammar(raw);
 }
 
+Result<bool> GrammarVocabulary::extends(std::string_view bytes) const {
+  std::uint32_t extends = 0;
+  ZLLM_TRY(call(edge_grammar_vocabulary_extends, raw_.get(), slice(bytes), &extends));
+  return extends != 0;
+}
+
+Result<Grammar> Grammar::clone() const {
+  EdgeGrammar *raw = nullptr;
+  ZLLM_TRY(call(edge_grammar_clone, raw_.get(), &raw));
+  return Grammar(raw);
+}
+
 Result<std::vector<std::uint32_t>> Grammar::mask() {
   Words words;
   ZLLM_TRY(call(edge_grammar_mask, raw_.get(), words.out()));

@@ -20,6 +20,9 @@ class GrammarVocabulary {
   // Refuses an end of sequence that is not in the tables.
   static Result<GrammarVocabulary> create(const TokenTables& tables, TokenId end_of_sequence);
 
+  // Whether some token of text is longer than these bytes and begins with them.
+  Result<bool> extends(std::string_view bytes) const;
+
  private:
   friend class Grammar;
   struct Free {
@@ -37,6 +40,9 @@ class Grammar {
   // Refuses sources that do not parse, use what is not supported or are too large to compile.
   static Result<Grammar> compile(const GrammarVocabulary& vocabulary, GrammarKind kind,
                                  std::string_view source);
+
+  // Goes on from the same place, apart.
+  Result<Grammar> clone() const;
 
   // Bit i % 32 of word i / 32 says whether id i may come next; the end of sequence may where the
   // text may end.

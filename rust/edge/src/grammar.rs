@@ -8,8 +8,13 @@ use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
 /// Longest source of a grammar; a large tool schema has some hundred kilobytes.
 const MAX_SOURCE: usize = 4 << 20;
+/// What may come next at one place: objects of some thousand optional members have this many.
+const MAX_ITEMS_IN_ROW: usize = 20_000;
 /// Marks a token whose spelling text cannot make.
 const SPECIAL_MARK: u8 = 0xff;
+/// Rules and schemas are compiled by functions that call themselves, as deep as a source of
+/// MAX_SOURCE can chain them; only what is touched of it takes memory.
+const COMPILER_STACK: usize = 512 << 20;
 
 /// A vocabulary made ready for grammars; shared by all matchers over it.
 pub struct EdgeGrammarVocabulary {
@@ -23,8 +28,21 @@ pub struct EdgeGrammar {
     size: usize,
 }
 
+/// The message as one line, without the compiler's listings of the source.
 fn argument(error: impl std::fmt::Display) -> Failure {
-    Failure::argument(error.to_string())
+    let text = error.to_string();
+    if text.starts_with("panic:") {
+        return Failure::new(Kind::ResourceExhausted, "the grammar is too large to compile");
+    }
+    let is_listing = |line: &str| {
+        let (number, rest) = line.split_once('|').unwrap_or((line, ""));
+        let is_marker = line.chars().all(|c| c == '^' || c == ' ');
+        is_marker
+            || line == "<non-verbose/>"
+            || (!rest.is_empty() && number.trim().parse::<u32>().is_ok())
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !is_listing(line)).collect();
+    Failure::argument(lines.join(" "))
 }
 
 fn make_vocabulary(
@@ -56,7 +74,9 @@ fn make_vocabulary(
     let environment: TokEnv = Arc::new(ApproximateTokEnv::new(TokTrie::from(&info, &words)));
     let mut factory = ParserFactory::new_simple(&environment).map_err(argument)?;
     factory.quiet();
-    factory.limits_mut().verbose_errors = false;
+    let limits = factory.limits_mut();
+    limits.verbose_errors = false;
+    limits.max_items_in_row = MAX_ITEMS_IN_ROW;
     Ok(EdgeGrammarVocabulary { factory, size: words.len() })
 }
 
@@ -72,8 +92,17 @@ fn compile(
     if !matches!(kind, "json_schema" | "regex" | "lark") {
         return Err(Failure::argument(format!("no such kind of grammar: {kind:?}")));
     }
-    let grammar = TopLevelGrammar::from_tagged_str(kind, source).map_err(argument)?;
-    let matcher = Matcher::new(vocabulary.factory.create_parser(grammar));
+    let make = || -> Result<Matcher, Failure> {
+        let grammar = TopLevelGrammar::from_tagged_str(kind, source).map_err(argument)?;
+        Ok(Matcher::new(vocabulary.factory.create_parser(grammar)))
+    };
+    let matcher = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(COMPILER_STACK);
+        let thread = builder.spawn_scoped(scope, make).map_err(|error| {
+            Failure::new(Kind::ResourceExhausted, format!("no thread to compile in: {error}"))
+        })?;
+        thread.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+    })?;
     match matcher.get_error() {
         Some(error) => Err(argument(error)),
         None => Ok(EdgeGrammar { matcher, size: vocabulary.size }),
@@ -130,6 +159,24 @@ pub unsafe extern "C" fn edge_grammar_vocabulary_free(vocabulary: *mut EdgeGramm
 /// # Safety
 /// As `edge_grammar_vocabulary_new`.
 #[no_mangle]
+pub unsafe extern "C" fn edge_grammar_vocabulary_extends(
+    vocabulary: *const EdgeGrammarVocabulary,
+    bytes: EdgeSlice,
+    out: *mut u32,
+    error: *mut EdgeBytes,
+) -> i32 {
+    unsafe {
+        guarded(error, || {
+            let trie = (*vocabulary).factory.tok_env().tok_trie();
+            out.write(u32::from(trie.has_extensions(bytes.bytes())));
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// As `edge_grammar_vocabulary_new`.
+#[no_mangle]
 pub unsafe extern "C" fn edge_grammar_new(
     vocabulary: *const EdgeGrammarVocabulary,
     kind: EdgeSlice,
@@ -141,6 +188,24 @@ pub unsafe extern "C" fn edge_grammar_new(
         guarded(error, || {
             let made = compile(&*vocabulary, kind.text("the kind")?, source.text("the grammar")?)?;
             out.write(Box::into_raw(Box::new(made)));
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// As `edge_grammar_vocabulary_new`.
+#[no_mangle]
+pub unsafe extern "C" fn edge_grammar_clone(
+    grammar: *const EdgeGrammar,
+    out: *mut *mut EdgeGrammar,
+    error: *mut EdgeBytes,
+) -> i32 {
+    unsafe {
+        guarded(error, || {
+            let grammar = &*grammar;
+            let matcher = grammar.matcher.deep_clone();
+            out.write(Box::into_raw(Box::new(EdgeGrammar { matcher, size: grammar.size })));
             Ok(())
         })
     }

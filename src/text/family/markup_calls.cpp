@@ -4,7 +4,9 @@
 #include <utility>
 
 #include <zllm/base/json.h>
+#include <zllm/base/text.h>
 #include <zllm/text/family/call_name.h>
+#include <zllm/text/family/json_scanner.h>
 
 namespace zllm::text::family {
 namespace {
@@ -35,6 +37,18 @@ std::string escaped(std::string_view text) {
   std::string quoted;
   append_json_string(quoted, text);
   return quoted.substr(1, quoted.size() - 2);
+}
+
+// What stands for a value that the end of the answer cut: a beginning of valid JSON in any case.
+std::string unfinished_value(std::string_view text) {
+  JsonScanner scanner;
+  std::string json;
+  JsonScanner::Status status = scanner.add('[', json);
+  json.clear();
+  for (const char c : text) {
+    status = status == JsonScanner::Status::open ? scanner.add(c, json) : status;
+  }
+  return status == JsonScanner::Status::open ? json : concat("\"", escaped(text));
 }
 
 }  // namespace
@@ -194,7 +208,7 @@ Task<bool> MarkupCalls::read_value(CallContext context, ValueTypes types) const 
   for (;;) {
     const Copied copied = co_await copy_until(input, Markers(&syntax_.value_end, 1), margin, &sink);
     if (!copied.marker) {
-      out->arguments(value);
+      out->arguments(is_string ? "" : unfinished_value(value));
       co_return false;
     }
     const std::size_t end = input->position();

@@ -53,8 +53,8 @@ struct Task<T>::promise_type {
   struct Final {
     bool await_ready() noexcept { return false; }
     std::coroutine_handle<> await_suspend(Handle done) noexcept {
-      const std::coroutine_handle<> waiter = done.promise().waiter;
-      return waiter ? waiter : std::noop_coroutine();
+      const std::coroutine_handle<> next = done.promise().waiter;
+      return next ? next : std::noop_coroutine();
     }
     void await_resume() noexcept {}
   };

@@ -16,6 +16,8 @@
 namespace zllm::text {
 
 constexpr std::size_t kMaxGrammarBytes = std::size_t{256} << 10;  // of a schema, pattern or grammar
+// Of Lark text, which may hold the schemas of many tools.
+constexpr std::size_t kMaxLarkBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxSchemaDepth = 64;
 
 enum class ConstraintKind : std::uint8_t { json_schema, json_object, regex, lark, gbnf };

@@ -1,0 +1,157 @@
+#include <zllm/text/fence/fence_factory.h>
+
+#include <algorithm>
+
+#include <zllm/base/json.h>
+#include <zllm/base/text.h>
+#include <zllm/edge/grammar.h>
+#include <zllm/text/fence/gbnf.h>
+#include <zllm/text/fence/grammar_fence-inl.h>
+#include <zllm/text/fence/schema_check.h>
+#include <zllm/text/fence/source_nesting.h>
+#include <zllm/text/fence/thinking_fence.h>
+
+namespace zllm::text {
+
+struct FenceFactory::State {
+  std::shared_ptr<const FenceVocabulary> vocabulary;
+};
+
+namespace {
+
+edge::TokenTables tables_of(const Tokenizer& tokenizer) {
+  edge::TokenTables tables;
+  const auto size = static_cast<TokenId>(tokenizer.vocabulary_size());
+  for (TokenId id = 0; id < size; ++id) {
+    tables.bytes += tokenizer.token_bytes(id);
+    tables.ends.push_back(static_cast<std::uint32_t>(tables.bytes.size()));
+    tables.flags += static_cast<char>((tokenizer.is_known(id) ? EDGE_TOKEN_KNOWN : 0) |
+                                      (tokenizer.is_special(id) ? EDGE_TOKEN_SPECIAL : 0));
+  }
+  return tables;
+}
+
+std::string_view name(ConstraintKind kind) {
+  switch (kind) {
+    case ConstraintKind::json_schema:
+    case ConstraintKind::json_object:
+      return "the JSON schema";
+    case ConstraintKind::regex:
+      return "the regular expression";
+    case ConstraintKind::lark:
+      return "the Lark grammar";
+    case ConstraintKind::gbnf:
+      break;
+  }
+  return "the GBNF grammar";
+}
+
+struct Source {
+  edge::GrammarKind kind;
+  std::string text;
+  std::vector<SchemaPattern> patterns = {};
+};
+
+Result<Source> source_of(const Constraint& constraint) {
+  const std::size_t limit =
+      constraint.kind == ConstraintKind::lark ? kMaxLarkBytes : kMaxGrammarBytes;
+  if (constraint.source.size() > limit) {
+    return Error{Code::invalid_argument,
+                 concat(name(constraint.kind), " has ", constraint.source.size(),
+                        " bytes, more than ", limit)};
+  }
+  switch (constraint.kind) {
+    case ConstraintKind::json_object: {
+      ZLLM_TRY(CheckedSchema schema, check_schema(R"({"type":"object"})"));
+      return Source{edge::GrammarKind::json_schema, std::move(schema.text)};
+    }
+    case ConstraintKind::json_schema: {
+      ZLLM_TRY(CheckedSchema schema, check_schema(constraint.source));
+      return Source{edge::GrammarKind::json_schema, std::move(schema.text),
+                    std::move(schema.patterns)};
+    }
+    case ConstraintKind::regex:
+      ZLLM_TRY(check_regex_nesting(constraint.source));
+      return Source{edge::GrammarKind::regex, constraint.source};
+    case ConstraintKind::lark:
+      ZLLM_TRY(check_lark_nesting(constraint.source));
+      return Source{edge::GrammarKind::lark, constraint.source};
+    case ConstraintKind::gbnf:
+      break;
+  }
+  ZLLM_TRY(std::string text, gbnf_to_lark(constraint.source));
+  return Source{edge::GrammarKind::lark, std::move(text)};
+}
+
+// Why a schema was refused, told of the pattern to blame where there is one.
+Error blamed(const FenceVocabulary& vocabulary, const std::vector<SchemaPattern>& patterns,
+             Error error) {
+  constexpr std::size_t kMaxTries = 64;
+  for (std::size_t i = 0; i < std::min(patterns.size(), kMaxTries); ++i) {
+    const Json::Object alone = {{"type", Json(std::string("string"))},
+                                {"pattern", Json(patterns[i].pattern)}};
+    const Result<edge::Grammar> grammar = edge::Grammar::compile(
+        vocabulary.grammar, edge::GrammarKind::json_schema, Json(alone).dump());
+    if (!grammar.ok()) {
+      return Error{error.code, concat("the pattern at ", quote(patterns[i].pointer), ": ",
+                                      grammar.error().message)};
+    }
+  }
+  return error;
+}
+
+Result<std::unique_ptr<engine::Fence>> make_answer(
+    const std::shared_ptr<const FenceVocabulary>& vocabulary, const Constraint& constraint) {
+  ZLLM_TRY(const Source source, source_of(constraint));
+  Result<edge::Grammar> grammar =
+      edge::Grammar::compile(vocabulary->grammar, source.kind, source.text);
+  if (!grammar.ok()) {
+    return blamed(*vocabulary, source.patterns, std::move(grammar).error())
+        .within(name(constraint.kind));
+  }
+  Result<std::unique_ptr<engine::Fence>> fence =
+      GrammarFence::create(vocabulary, *std::move(grammar));
+  if (!fence.ok()) {
+    return std::move(fence).error().within(name(constraint.kind));
+  }
+  return fence;
+}
+
+}  // namespace
+
+Result<FenceFactory> FenceFactory::create(const Tokenizer& tokenizer,
+                                          std::vector<TokenId> end_tokens) {
+  std::erase_if(end_tokens, [&](TokenId id) { return !tokenizer.is_known(id); });
+  if (end_tokens.empty()) {
+    return Error{Code::invalid_argument, "no token ends an answer of this model"};
+  }
+  ZLLM_TRY(edge::GrammarVocabulary grammar,
+           edge::GrammarVocabulary::create(tables_of(tokenizer), end_tokens.front()));
+  std::size_t longest = 0;
+  for (std::size_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    longest = std::max(longest, tokenizer.token_bytes(static_cast<TokenId>(id)).size());
+  }
+  return FenceFactory(std::make_shared<const State>(State{std::make_shared<const FenceVocabulary>(
+      FenceVocabulary{tokenizer, std::move(grammar), std::move(end_tokens), longest})}));
+}
+
+Result<std::unique_ptr<engine::Fence>> FenceFactory::make(const FenceSpec& spec) const {
+  const std::shared_ptr<const FenceVocabulary>& vocabulary = state_->vocabulary;
+  std::unique_ptr<engine::Fence> answer;
+  if (spec.constraint) {
+    ZLLM_TRY(answer, make_answer(vocabulary, *spec.constraint));
+  }
+  const bool may_think = spec.thinking && !spec.thinking->end.empty() &&
+                         (spec.thinking->is_open || !spec.thinking->begin.empty());
+  if (!may_think || (answer == nullptr && !spec.thinking->budget)) {
+    return answer;
+  }
+  const bool is_json = spec.constraint && (spec.constraint->kind == ConstraintKind::json_schema ||
+                                           spec.constraint->kind == ConstraintKind::json_object);
+  return make_thinking_fence(
+      vocabulary->tokenizer,
+      {.thinking = *spec.thinking, .end_tokens = vocabulary->end_tokens, .allows_gap = is_json},
+      std::move(answer));
+}
+
+}  // namespace zllm::text
