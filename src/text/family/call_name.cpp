@@ -21,8 +21,13 @@ bool is_call_name(std::string_view name) {
 }
 
 Task<std::optional<std::string>> read_header(Input *input, Markers markers) {
+  std::size_t longest = 0;
+  for (const std::string_view marker : markers) {
+    longest = std::max(longest, marker.size());
+  }
   for (;;) {
-    const std::string_view rest = input->rest();
+    // Not all of the rest: many broken headers must not cost the square of the text.
+    const std::string_view rest = input->rest().substr(0, kMaxHeaderBytes + longest);
     const MarkerSearch search = find_marker(rest, markers);
     if (search.clear > kMaxHeaderBytes) {
       co_return std::nullopt;
