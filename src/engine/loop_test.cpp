@@ -51,7 +51,7 @@ std::vector<TokenId> read_all(Stream& stream, std::optional<Ended>& ended) {
 }
 
 TEST(Loop, AnswersManyReadersAtOnceAsAlone) {
-  toy::PagedModel model;
+  hashed::PagedModel model;
   auto loop = Loop::start(model, {.sequences = 4, .buffered_events = 2});
   ASSERT_TRUE(loop.ok());
   constexpr std::size_t kReaders = 16;
@@ -71,7 +71,7 @@ TEST(Loop, AnswersManyReadersAtOnceAsAlone) {
   }
   for (std::size_t i = 0; i < kReaders; ++i) {
     EXPECT_EQ(answers[i],
-              alone<toy::PagedModel>(plain_request(some_tokens(20 + i, i), 15, i)).tokens);
+              alone<hashed::PagedModel>(plain_request(some_tokens(20 + i, i), 15, i)).tokens);
   }
   const Statistics now = (*loop)->statistics();
   EXPECT_EQ(now.finished_requests, kReaders);
@@ -81,7 +81,7 @@ TEST(Loop, AnswersManyReadersAtOnceAsAlone) {
 }
 
 TEST(Loop, RefusesWhatCanNeverRunByName) {
-  toy::PagedModel model({.context = 20});
+  hashed::PagedModel model({.context = 20});
   auto loop = Loop::start(model, {});
   const auto refusal = [&](Request request) {
     const auto refused = (*loop)->submit(std::move(request));
@@ -108,7 +108,7 @@ TEST(Loop, RefusesWhatCanNeverRunByName) {
 }
 
 TEST(Loop, BoundsTheQueueAndTakesMoreOnceThereIsRoom) {
-  toy::PagedModel model;
+  hashed::PagedModel model;
   Gate gate;
   model.before_round = [&](const runtime::Round&) {
     gate.pass();
@@ -137,7 +137,7 @@ TEST(Loop, BoundsTheQueueAndTakesMoreOnceThereIsRoom) {
 }
 
 TEST(Loop, EndsAllStreamsWhenItGoes) {
-  toy::PagedModel model;
+  hashed::PagedModel model;
   auto loop = Loop::start(model, {.sequences = 1, .buffered_events = 3});
   auto running = (*loop)->submit(plain_request({1}, 200));
   auto queued = (*loop)->submit(plain_request({1}, 200));
@@ -155,7 +155,7 @@ TEST(Loop, EndsAllStreamsWhenItGoes) {
 }
 
 TEST(Loop, EndsALateRequest) {
-  toy::PagedModel model;
+  hashed::PagedModel model;
   auto loop = Loop::start(model, {});
   Request request = plain_request({1}, 200);
   request.deadline = Clock::now();
@@ -167,7 +167,7 @@ TEST(Loop, EndsALateRequest) {
 }
 
 TEST(Loop, NotifiesAndCancelsFromOtherThreads) {
-  toy::PagedModel model;
+  hashed::PagedModel model;
   auto loop = Loop::start(model, {.buffered_events = 4});
   auto stream = (*loop)->submit(plain_request({1}, 200));
   std::mutex mutex;

@@ -4,26 +4,26 @@
 #include <vector>
 
 #include <zllm/engine/prefix_cache.h>
-#include <zllm/engine/state_toy_test-inl.h>
+#include <zllm/engine/toy_model_test-inl.h>
 
 namespace zllm::engine {
 namespace {
 
-using state_toy::cache_of;
-using state_toy::counted;
-using state_toy::joined;
-using state_toy::Tokens;
-using PagedModel = state_toy::Model<state_toy::Paged>;
-using RecurrentModel = state_toy::Model<state_toy::Recurrent>;
+using toy::cache_of;
+using toy::counted;
+using toy::joined;
+using toy::Tokens;
+using PagedModel = toy::Model<toy::Paged>;
+using RecurrentModel = toy::Model<toy::Recurrent>;
 
 constexpr std::uint64_t kPage = runtime::toy::Backend::kPageTokens;
 constexpr std::uint64_t kPageBytes = runtime::toy::Backend::kPageBytes;
-constexpr std::uint64_t kAll = state_toy::kContext;
+constexpr std::uint64_t kAll = toy::kContext;
 
 template <class Model>
 class Bench {
  public:
-  explicit Bench(PrefixCacheOptions options = {}, state_toy::Sizes sizes = {})
+  explicit Bench(PrefixCacheOptions options = {}, toy::Sizes sizes = {})
       : model(sizes), start_(model.states().free_rows()), cache(cache_of(model, options)) {}
   ~Bench() {
     cache->clear();

@@ -63,7 +63,7 @@ Result<Residence::Seating> Residence::swap_in(Choice& choice, std::vector<Reside
     if (sequence.error().code != Code::resource_exhausted) {
       return std::move(sequence).error();
     }
-    if (!make_room(choice.wanted_rows()) && !preempt_paused(residents)) {
+    if (!cache_->evict_one() && !preempt_paused(residents)) {
       return residents.empty() ? Result<Seating>(std::move(sequence).error()) : Seating::full;
     }
   }
@@ -100,6 +100,10 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
 
 bool Residence::seat_beside(const Choice& other, Choice& choice) {
   Result<SequenceId> sequence = model_.states().fork(*other.sequence);
+  while (!sequence.ok() && sequence.error().code == Code::resource_exhausted &&
+         cache_->evict_one()) {
+    sequence = model_.states().fork(*other.sequence);
+  }
   if (!sequence.ok()) {
     return false;
   }
@@ -165,7 +169,8 @@ std::uint64_t Residence::cut(const Job& job) const {
 bool Residence::has_room(std::uint64_t rows, std::vector<Resident>& residents) {
   for (;;) {
     const std::uint64_t needed = promised(residents) + rows;
-    if (model_.states().free_rows() >= needed || cache_->make_room(needed)) {
+    if (model_.states().free_rows() >= needed ||
+        (needed <= capacity_rows_ && cache_->make_room(needed))) {
       return true;
     }
     if (!preempt_paused(residents)) {

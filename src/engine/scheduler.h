@@ -56,6 +56,8 @@ class Scheduler {
   void admit();
   bool start_next();
   std::optional<Resident> first_parked();
+  bool awaits_prompt(const Job& job) const;
+  std::size_t parked_jobs() const;
   Resident admit_front();
   std::vector<Resident> residents() const;
   std::size_t active() const;
@@ -77,7 +79,8 @@ class Scheduler {
   void finish_choice(Job& job, Choice& choice);
   void end(Job& job, std::optional<Failed> failure);
   void fail(Job& job, FailureKind kind, Error error);
-  void publish();
+  void publish(bool has_work);
+  void publish_cache();
   void flush();
 
   runtime::AnyModel& model_;

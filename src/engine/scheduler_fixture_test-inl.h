@@ -10,8 +10,8 @@
 
 #include <zllm/engine/generation.h>
 #include <zllm/engine/scheduler.h>
+#include <zllm/engine/scheduler_model_test-inl.h>
 #include <zllm/engine/session.h>
-#include <zllm/engine/toy_model_test-inl.h>
 
 // A scheduler without a thread; included by tests alone.
 namespace zllm::engine {
@@ -69,7 +69,7 @@ struct Asked {
 template <class Model>
 class SchedulerBench {
  public:
-  explicit SchedulerBench(toy::Sizes sizes = {}, LoopOptions options = {}) : model(sizes) {
+  explicit SchedulerBench(hashed::Sizes sizes = {}, LoopOptions options = {}) : model(sizes) {
     model.before_round = [this](const runtime::Round& round) {
       rounds.push_back(round);
       return before_round ? before_round(round) : Status();
@@ -133,7 +133,7 @@ inline Request plain_request(std::vector<TokenId> prompt, std::uint64_t max_toke
 
 // What the request answers alone, by a session on a model of its own.
 template <class Model>
-Generation alone(const Request& request, std::uint64_t choice = 0, toy::Sizes sizes = {}) {
+Generation alone(const Request& request, std::uint64_t choice = 0, hashed::Sizes sizes = {}) {
   sizes.pages = 10000;
   Model model(sizes);
   auto session = Session::create(model);

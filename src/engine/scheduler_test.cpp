@@ -13,7 +13,7 @@ namespace {
 template <class Model>
 class Scheduling : public testing::Test {};
 
-using Models = testing::Types<toy::PagedModel, toy::RecurrentModel>;
+using Models = testing::Types<hashed::PagedModel, hashed::RecurrentModel>;
 TYPED_TEST_SUITE(Scheduling, Models);
 
 TYPED_TEST(Scheduling, AnswersLikeASessionAndTellsInOrder) {
@@ -35,7 +35,7 @@ TYPED_TEST(Scheduling, AnswersLikeASessionAndTellsInOrder) {
 }
 
 struct Mix {
-  toy::Sizes sizes;
+  hashed::Sizes sizes;
   LoopOptions options;
 };
 
@@ -463,6 +463,64 @@ TYPED_TEST(Scheduling, BansEndTokensBeforeTheLeastLength) {
   EXPECT_EQ(asked.reason(), FinishReason::end_token);
   EXPECT_TRUE(asked.finished[0]->end_token);
   EXPECT_TRUE(std::ranges::all_of(asked.tokens[0], [](TokenId token) { return token >= 20; }));
+}
+
+TYPED_TEST(Scheduling, LaterRequestsStartFromWhatWasComputed) {
+  SchedulerBench<TypeParam> bench({.pages = 400}, {.sequences = 4});
+  std::vector<TokenId> longer = some_tokens(150, 1);
+  const std::vector<TokenId> start = some_tokens(140, 1);
+  const auto ask = [&](const std::vector<TokenId>& prompt) {
+    return bench.ask(plain_request(prompt, 5, 2));
+  };
+  Asked first = ask(start);
+  // Asked at the same time, they wait for the first one's prompt.
+  Asked second = ask(start);
+  Asked third = ask(longer);
+  bench.run();
+  const std::uint64_t computed = bench.statistics.prompt_tokens;
+  Asked fourth = ask(start);
+  bench.run();
+  for (Asked *const asked : {&first, &second, &third, &fourth}) {
+    asked->read();
+    EXPECT_EQ(asked->failure(), "");
+  }
+  // A recurrent state is kept at the last anchor before the last token.
+  constexpr bool kIsRecurrent = TypeParam::kIsRecurrent;
+  EXPECT_EQ(first.prompt_read->cached_tokens, 0u);
+  EXPECT_EQ(second.prompt_read->cached_tokens, kIsRecurrent ? 128u : 139u);
+  EXPECT_EQ(third.prompt_read->cached_tokens, kIsRecurrent ? 128u : 140u);
+  EXPECT_EQ(fourth.prompt_read->cached_tokens, kIsRecurrent ? 128u : 139u);
+  EXPECT_EQ(bench.statistics.prompt_tokens - computed, kIsRecurrent ? 12u : 1u);
+  EXPECT_EQ(first.tokens, second.tokens);
+  EXPECT_EQ(first.tokens, fourth.tokens);
+  EXPECT_EQ(first.tokens[0], alone<TypeParam>(plain_request(start, 5, 2)).tokens);
+  EXPECT_EQ(third.tokens[0], alone<TypeParam>(plain_request(longer, 5, 2)).tokens);
+}
+
+TYPED_TEST(Scheduling, ACancelledRequestLeavesItsPrefix) {
+  SchedulerBench<TypeParam> bench;
+  Asked cancelled = bench.ask(plain_request(some_tokens(90, 1), 50));
+  for (int i = 0; i < 6; ++i) {
+    bench.step();
+  }
+  cancelled.stream->cancel();
+  Request silent = plain_request(some_tokens(90, 2), 50);
+  silent.writes_cache = false;
+  Asked unkept = bench.ask(std::move(silent));
+  bench.run();
+  Asked again = bench.ask(plain_request(some_tokens(90, 1), 5));
+  Asked other = bench.ask(plain_request(some_tokens(90, 2), 5));
+  Request blind = plain_request(some_tokens(90, 1), 5);
+  blind.reads_cache = false;
+  Asked cold = bench.ask(std::move(blind));
+  bench.run();
+  again.read();
+  other.read();
+  cold.read();
+  EXPECT_EQ(again.prompt_read->cached_tokens, TypeParam::kIsRecurrent ? 64u : 89u);
+  EXPECT_EQ(other.prompt_read->cached_tokens, 0u);
+  EXPECT_EQ(cold.prompt_read->cached_tokens, 0u);
+  EXPECT_EQ(cold.tokens, again.tokens);
 }
 
 TYPED_TEST(Scheduling, ShuttingDownEndsEverything) {

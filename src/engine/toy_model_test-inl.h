@@ -1,61 +1,61 @@
 #pragma once
 
-#include <algorithm>
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
-#include <zllm/kv_cache/slot_table.h>
+#include <zllm/engine/prefix_cache.h>
 #include <zllm/runtime/any_model.h>
 #include <zllm/runtime/paged_states.h>
 #include <zllm/runtime/recurrent_states.h>
 #include <zllm/runtime/toy_backend_test-inl.h>
 
-// Models for tests of the engine; included by them alone.
+// A model of states alone, for tests of what keeps them: pages hold the tokens themselves, slots
+// their hash.
 namespace zllm::engine::toy {
 
-using PagedStates = runtime::PagedStates<runtime::toy::Backend>;
-using RecurrentStates = runtime::RecurrentStates<runtime::toy::Backend>;
+namespace toy = runtime::toy;
+using Tokens = std::vector<TokenId>;
+using Paged = runtime::PagedStates<toy::Backend>;
+using Recurrent = runtime::RecurrentStates<toy::Backend>;
+
+constexpr std::uint64_t kContext = 4096;
 
 struct Sizes {
-  std::uint32_t pages = 1000;  // of 4 rows
-  std::uint32_t sequences = 32;
-  std::uint64_t context = 256;
-  std::uint32_t rows = 32;
-  std::uint32_t vocabulary = 24;
+  std::uint32_t pages = 1024;
+  std::uint32_t sequences = 8;
 };
 
-// A model whose logits are a hash of all rows that the states really hold, so that a wrong row,
-// fork or cut changes the answer.
 template <class States>
 class Model final : public runtime::AnyModel {
  public:
-  static constexpr bool kIsRecurrent = std::is_same_v<States, RecurrentStates>;
-  using Hook = std::function<Status(const runtime::Round&)>;
+  static constexpr bool kIsRecurrent = std::is_same_v<States, Recurrent>;
 
   explicit Model(Sizes sizes = {}) {
-    info_.limits = {.vocabulary = sizes.vocabulary, .context = sizes.context, .rows = sizes.rows};
+    info_.limits = {.vocabulary = 16, .context = kContext, .rows = 512};
     info_.is_recurrent = kIsRecurrent;
+    info_.sequences = kIsRecurrent ? sizes.sequences : 0;
     const backend::PagedCacheSpec pages{.planes = {}, .pages = sizes.pages};
-    auto page_cache = std::move(*backend_.paged_cache(pages));
     if constexpr (kIsRecurrent) {
       const backend::SlotCacheSpec slots{.planes = {},
                                          .slots = kv_cache::slots_for(sizes.sequences)};
-      states_ = std::make_unique<States>(backend_,
-                                         runtime::RecurrentStore<runtime::toy::Backend>{
-                                             .pages = std::move(page_cache),
-                                             .page_spec = pages,
-                                             .slots = std::move(*backend_.slot_cache(slots)),
-                                             .slot_spec = slots,
-                                             .sequences = sizes.sequences},
-                                         sizes.context);
+      states_ = std::make_unique<States>(
+          backend_,
+          runtime::RecurrentStore<toy::Backend>{.pages = std::move(*backend_.paged_cache(pages)),
+                                                .page_spec = pages,
+                                                .slots = std::move(*backend_.slot_cache(slots)),
+                                                .slot_spec = slots,
+                                                .sequences = sizes.sequences},
+          kContext);
     } else {
-      states_ = std::make_unique<States>(backend_, std::move(page_cache), pages, sizes.context);
+      states_ = std::make_unique<States>(backend_, std::move(*backend_.paged_cache(pages)), pages,
+                                         kContext);
     }
   }
 
@@ -63,62 +63,87 @@ class Model final : public runtime::AnyModel {
   runtime::SequenceStates& states() override { return *states_; }
 
   Result<runtime::RoundOutput> submit(const runtime::Round& round) override {
-    ZLLM_TRY(runtime::validate(round, info_.limits));
-    if (before_round) {
-      ZLLM_TRY(before_round(round));
-    }
     ZLLM_TRY(states_->reserve(round));
-    runtime::RoundOutput output{.vocabulary = info_.limits.vocabulary, .logits = {}};
     ZLLM_TRY(const auto pages, states_->segments(round));
-    for (std::size_t i = 0; i < round.segments.size(); ++i) {
+    for (std::size_t i = 0; i < pages.size(); ++i) {
       backend_.store(states_->cache(), pages[i], round.segments[i].tokens);
-      std::uint64_t hash = 0;
-      if constexpr (kIsRecurrent) {
-        const auto slots = std::move(*states_->slot_segments(round));
-        hash = slots[i].from ? states_->slots().slots[slots[i].from->value()].hash : 0;
+    }
+    if constexpr (kIsRecurrent) {
+      ZLLM_TRY(const auto slots, states_->slot_segments(round));
+      for (std::size_t i = 0; i < slots.size(); ++i) {
         backend_.recur(states_->slots(), slots[i], round.segments[i].tokens);
       }
-      append_logits(round.segments[i], pages[i], hash, output.logits);
     }
-    return output;
+    return runtime::RoundOutput{.vocabulary = info_.limits.vocabulary, .logits = {}};
   }
 
-  Hook before_round;  // an error fails the round
+  Status append(SequenceId id, std::span<const TokenId> tokens) {
+    if (tokens.empty()) {
+      return {};
+    }
+    ZLLM_TRY(const std::uint64_t start, states_->rows(id));
+    ZLLM_TRY(submit(runtime::Round{.segments = {{.sequence = id,
+                                                 .start = start,
+                                                 .kind = runtime::SegmentKind::append_prefill,
+                                                 .tokens = {tokens.begin(), tokens.end()},
+                                                 .logit_rows = {}}}}));
+    return states_->commit(id, tokens.size());
+  }
+
+  // A sequence that a cache does not know.
+  SequenceId computed(std::span<const TokenId> tokens, std::uint64_t expected_rows = 0) {
+    const auto id = states_->create(expected_rows);
+    EXPECT_TRUE(id.ok());
+    EXPECT_TRUE(append(*id, tokens).ok());
+    return *id;
+  }
+
+  // Whether the sequence's state is that after exactly these tokens.
+  void expect_state(SequenceId id, std::span<const TokenId> tokens) {
+    const auto snapshot = states_->export_state(id);
+    ASSERT_TRUE(snapshot.ok()) << snapshot.error().message;
+    ASSERT_EQ(snapshot->rows, tokens.size());
+    std::uint64_t hash = 0;
+    for (std::size_t row = 0; row < tokens.size(); ++row) {
+      TokenId kept = 0;
+      std::memcpy(&kept, snapshot->bytes.data() + row * sizeof(TokenId), sizeof(TokenId));
+      ASSERT_EQ(kept, tokens[row]) << "row " << row;
+      hash = toy::chain(hash, tokens[row]);
+    }
+    if (kIsRecurrent && !tokens.empty()) {
+      std::uint64_t kept = 0;
+      std::memcpy(&kept, snapshot->bytes.data() + snapshot->bytes.size() - sizeof(kept),
+                  sizeof(kept));
+      ASSERT_EQ(kept, hash);
+    }
+  }
+
+  runtime::ModelInfo& mutable_info() { return info_; }
 
  private:
-  void append_logits(const runtime::Segment& segment, const backend::PagedSegment& pages,
-                     std::uint64_t recurrent, std::vector<float>& logits) {
-    const auto& cache = states_->cache();
-    std::uint64_t hash = 7;
-    std::size_t wanted = 0;
-    for (std::uint64_t at = 0; at < segment.start + segment.tokens.size(); ++at) {
-      constexpr auto kPage = runtime::toy::Backend::kPageTokens;
-      hash = runtime::toy::chain(hash, cache.pages[pages.pages[at / kPage].value()][at % kPage]);
-      if (at < segment.start) {
-        continue;
-      }
-      recurrent = runtime::toy::chain(recurrent, segment.tokens[at - segment.start]);
-      if (wanted < segment.logit_rows.size() && at == segment.start + segment.logit_rows[wanted]) {
-        ++wanted;
-        append_row(kIsRecurrent ? hash ^ (recurrent * 31) : hash, logits);
-      }
-    }
-  }
-
-  void append_row(std::uint64_t hash, std::vector<float>& logits) const {
-    for (std::uint32_t token = 0; token < info_.limits.vocabulary; ++token) {
-      std::uint64_t mixed = (hash + token) * 0x9E3779B97F4A7C15U;
-      mixed = (mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9U;
-      logits.push_back(static_cast<float>(mixed >> 40) * 0x1p-22F);
-    }
-  }
-
-  runtime::toy::Backend backend_;
   runtime::ModelInfo info_;
+  toy::Backend backend_;
   std::unique_ptr<States> states_;
 };
 
-using PagedModel = Model<PagedStates>;
-using RecurrentModel = Model<RecurrentStates>;
+inline Tokens counted(TokenId first, std::size_t count) {
+  Tokens tokens(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    tokens[i] = first + static_cast<TokenId>(i);
+  }
+  return tokens;
+}
+
+inline Tokens joined(Tokens tokens, std::span<const TokenId> more) {
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  return tokens;
+}
+
+inline std::unique_ptr<PrefixCache> cache_of(runtime::AnyModel& model,
+                                             PrefixCacheOptions options = {}) {
+  auto cache = PrefixCache::create(model, std::move(options));
+  EXPECT_TRUE(cache.ok()) << cache.error().message;
+  return *std::move(cache);
+}
 
 }  // namespace zllm::engine::toy
