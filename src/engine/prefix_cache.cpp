@@ -117,6 +117,7 @@ class StatesCache final : public PrefixCache {
   std::optional<Match> best_match(const PrefixTree& tree, const Key& key) const {
     return info().is_recurrent ? tree.longest_prefix(key) : tree.longest_shared(key);
   }
+  std::uint64_t branch_rows(const Key& key) const;
   Result<std::optional<CachedPrefix>> find(const Key& key);
   Result<std::optional<CachedPrefix>> find_checkpoint(const Key& key, std::uint64_t beyond);
   Result<SequenceId> create(std::uint64_t expected_rows);
@@ -205,15 +206,23 @@ Result<CachedPrefix> StatesCache::acquire(std::span<const TokenId> tokens, std::
                 .tokens = tokens.first(std::min<std::uint64_t>(tokens.size(), most))};
   if (options_.is_enabled && !key.tokens.empty()) {
     restore(key);
-    ZLLM_TRY(const auto found, find(key));
-    if (found) {
-      ++counters_.hits;
-      return *found;
+    const std::uint64_t branch = branch_rows(key);
+    ZLLM_TRY(auto found, find(key));
+    ++(found ? counters_.hits : counters_.misses);
+    if (!found) {
+      ZLLM_TRY(const SequenceId sequence, create(expected_rows));
+      found = CachedPrefix{.sequence = sequence};
     }
-    ++counters_.misses;
+    found->branch_rows = branch > found->rows ? branch : 0;
+    return *found;
   }
   ZLLM_TRY(const SequenceId sequence, create(expected_rows));
   return CachedPrefix{.sequence = sequence};
+}
+
+std::uint64_t StatesCache::branch_rows(const Key& key) const {
+  const auto shared = info().is_recurrent ? tree_.longest_shared(key) : std::nullopt;
+  return shared ? anchor_before(shared->rows) : 0;
 }
 
 Result<std::optional<CachedPrefix>> StatesCache::find(const Key& key) {

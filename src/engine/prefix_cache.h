@@ -23,6 +23,9 @@ struct PrefixCacheOptions {
 struct CachedPrefix {
   SequenceId sequence;     // new, owned by the caller; holds the first `rows` tokens
   std::uint64_t rows = 0;  // 0 = nothing was found: the sequence is empty
+  // Of recurrent models: an anchor beyond `rows` up to which another entry has the same tokens, but
+  // no state. A copy kept there serves the next that starts alike. 0 = none.
+  std::uint64_t branch_rows = 0;
 };
 
 struct PrefixCacheStatistics {

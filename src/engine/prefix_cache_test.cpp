@@ -4,26 +4,26 @@
 #include <vector>
 
 #include <zllm/engine/prefix_cache.h>
-#include <zllm/engine/toy_model_test-inl.h>
+#include <zllm/engine/states_model_test-inl.h>
 
 namespace zllm::engine {
 namespace {
 
-using toy::cache_of;
-using toy::counted;
-using toy::joined;
-using toy::Tokens;
-using PagedModel = toy::Model<toy::Paged>;
-using RecurrentModel = toy::Model<toy::Recurrent>;
+using bare::cache_of;
+using bare::counted;
+using bare::joined;
+using bare::Tokens;
+using PagedModel = bare::Model<bare::Paged>;
+using RecurrentModel = bare::Model<bare::Recurrent>;
 
 constexpr std::uint64_t kPage = runtime::toy::Backend::kPageTokens;
 constexpr std::uint64_t kPageBytes = runtime::toy::Backend::kPageBytes;
-constexpr std::uint64_t kAll = toy::kContext;
+constexpr std::uint64_t kAll = bare::kContext;
 
 template <class Model>
 class Bench {
  public:
-  explicit Bench(PrefixCacheOptions options = {}, toy::Sizes sizes = {})
+  explicit Bench(PrefixCacheOptions options = {}, bare::Sizes sizes = {})
       : model(sizes), start_(model.states().free_rows()), cache(cache_of(model, options)) {}
   ~Bench() {
     cache->clear();
@@ -339,6 +339,30 @@ TEST(PrefixCache, AnEvictedAnchorIsStillReachedFromADeeperEntry) {
   bench.release(id);
   EXPECT_EQ(bench.entries(), 1u);
   EXPECT_EQ(bench.cached(joined(counted(1, 2 * kAnchorRows + 3), Tokens{7})), 2 * kAnchorRows);
+}
+
+// A prompt whose state is kept at its last anchor alone, then two others that leave it before.
+TEST(PrefixCache, TheSecondPromptThatStartsAlikeLearnsWhereACopyHelpsTheThird) {
+  RecurrentBench bench;
+  const Tokens system = counted(1, 3 * kAnchorRows + 7);
+  const Tokens first = joined(system, counted(1000, 2 * kAnchorRows));
+  const SequenceId kept = bench.model.computed(std::span(first).first(5 * kAnchorRows));
+  ASSERT_TRUE(bench.cache->keep_copy(kept, std::span(first).first(5 * kAnchorRows)).ok());
+  bench.release(kept);
+
+  const Tokens second = joined(system, counted(2000, 2 * kAnchorRows));
+  const CachedPrefix missed = bench.acquire(second);
+  EXPECT_EQ(missed.rows, 0u);
+  EXPECT_EQ(missed.branch_rows, 3 * kAnchorRows);
+  const auto branch = std::span(second).first(missed.branch_rows);
+  ASSERT_TRUE(bench.model.append(missed.sequence, branch).ok());
+  ASSERT_TRUE(bench.cache->keep_copy(missed.sequence, branch).ok());
+  bench.release(missed.sequence);
+
+  const CachedPrefix hit = bench.acquire(joined(system, counted(3000, 10)));
+  EXPECT_EQ(hit.rows, 3 * kAnchorRows);
+  EXPECT_EQ(hit.branch_rows, 0u);
+  bench.release(hit.sequence);
 }
 
 TEST(PrefixCache, OneLongPromptDoesNotDriveOthersOut) {

@@ -9,17 +9,17 @@
 #include <zllm/base/text.h>
 #include <zllm/engine/prefix_disk.h>
 #include <zllm/engine/prefix_file.h>
-#include <zllm/engine/toy_model_test-inl.h>
+#include <zllm/engine/states_model_test-inl.h>
 
 namespace zllm::engine {
 namespace {
 
 namespace fs = std::filesystem;
+using bare::cache_of;
+using bare::counted;
+using bare::joined;
+using bare::Tokens;
 using runtime::SequenceSnapshot;
-using toy::cache_of;
-using toy::counted;
-using toy::joined;
-using toy::Tokens;
 
 // A folder that does not exist yet and is gone afterwards.
 class Folder {
@@ -211,7 +211,7 @@ class CacheOnDisk : public testing::Test {
 
   Folder folder_;
 };
-using Models = testing::Types<toy::Model<toy::Paged>, toy::Model<toy::Recurrent>>;
+using Models = testing::Types<bare::Model<bare::Paged>, bare::Model<bare::Recurrent>>;
 TYPED_TEST_SUITE(CacheOnDisk, Models);
 
 TYPED_TEST(CacheOnDisk, AnEvictedStateComesBack) {

@@ -18,7 +18,7 @@
 
 // A model of states alone, for tests of what keeps them: pages hold the tokens themselves, slots
 // their hash.
-namespace zllm::engine::toy {
+namespace zllm::engine::bare {
 
 namespace toy = runtime::toy;
 using Tokens = std::vector<TokenId>;
@@ -146,4 +146,4 @@ inline std::unique_ptr<PrefixCache> cache_of(runtime::AnyModel& model,
   return *std::move(cache);
 }
 
-}  // namespace zllm::engine::toy
+}  // namespace zllm::engine::bare
