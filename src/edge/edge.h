@@ -79,8 +79,10 @@ int32_t edge_tokenizer_from_json(EdgeSlice json, EdgeTokenizer **out, EdgeBytes 
 int32_t edge_tokenizer_from_vocabulary(const EdgeVocabulary *vocabulary, EdgeTokenizer **out,
                                        EdgeBytes *error);
 void edge_tokenizer_free(EdgeTokenizer *tokenizer);
+// A `mark` that is not empty falls away from the text once control tokens have been found in it.
 int32_t edge_tokenizer_encode(const EdgeTokenizer *tokenizer, EdgeSlice text,
-                              uint32_t parse_special, EdgeWords *ids, EdgeBytes *error);
+                              uint32_t parse_special, EdgeSlice mark, EdgeWords *ids,
+                              EdgeBytes *error);
 int32_t edge_tokenizer_id_of(const EdgeTokenizer *tokenizer, EdgeSlice token, uint32_t *id,
                              EdgeBytes *error);
 // The ids that the tokenizer's post-processor puts before a text.

@@ -29,10 +29,11 @@ Result<Tokenizer> Tokenizer::from_vocabulary(const EdgeVocabulary& vocabulary) {
   return Tokenizer(raw);
 }
 
-Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, bool parse_special) const {
+Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, bool parse_special,
+                                               std::string_view mark) const {
   Words ids;
   const std::uint32_t parse = parse_special ? 1 : 0;
-  ZLLM_TRY(call(edge_tokenizer_encode, raw_.get(), slice(text), parse, ids.out()));
+  ZLLM_TRY(call(edge_tokenizer_encode, raw_.get(), slice(text), parse, slice(mark), ids.out()));
   return to_ids(ids);
 }
 

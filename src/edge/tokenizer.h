@@ -26,8 +26,10 @@ class Tokenizer {
   static Result<Tokenizer> from_json(std::string_view json);
   static Result<Tokenizer> from_vocabulary(const EdgeVocabulary& vocabulary);
 
-  // Ids of UTF-8 text, nothing put before or after.
-  Result<std::vector<TokenId>> encode(std::string_view text, bool parse_special) const;
+  // Ids of UTF-8 text, nothing put before or after. A mark that is not empty falls away from the
+  // text once control tokens have been found in it.
+  Result<std::vector<TokenId>> encode(std::string_view text, bool parse_special,
+                                      std::string_view mark = {}) const;
   Result<TokenId> id_of(std::string_view token) const;
   Result<std::vector<TokenId>> begin_tokens() const;
   Result<TokenTables> tables() const;

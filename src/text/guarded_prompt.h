@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,7 @@ namespace zllm::text {
 // when the rendered prompt is encoded.
 class PromptGuard {
  public:
-  explicit PromptGuard(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
+  explicit PromptGuard(Tokenizer tokenizer);
 
   // `request` as JSON text for a template, every string in "messages", "tools" and "documents"
   // guarded. Unchanged, byte for byte, where nothing spells a control token.
@@ -27,8 +28,15 @@ class PromptGuard {
   std::string plain(std::string_view rendered) const;
 
  private:
+  std::string broken(std::string_view text) const;
+  // Bytes of the longest control token that text begins with; 0 = none.
+  std::size_t special_length(std::string_view text) const;
+  bool ends_in_part(std::string_view text) const;
+
   Tokenizer tokenizer_;
-  std::string mark_;  // empty: nothing was guarded
+  std::shared_ptr<const std::vector<std::string>> specials_;  // sorted
+  std::size_t longest_ = 0;                                   // of their bytes
+  std::string mark_;                                          // empty: nothing was guarded
 };
 
 }  // namespace zllm::text

@@ -32,7 +32,8 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, EncodeOpti
   if (!is_valid_utf8(text)) {
     return Error{Code::invalid_argument, "the text to tokenize is not valid UTF-8"};
   }
-  ZLLM_TRY(std::vector<TokenId> ids, state_->core->tokenizer.encode(text, options.parse_special));
+  ZLLM_TRY(std::vector<TokenId> ids,
+           state_->core->tokenizer.encode(text, options.parse_special, options.mark));
   if (options.add_begin) {
     const std::span<const TokenId> begin = begin_tokens();
     const bool begun =
@@ -76,6 +77,16 @@ bool Tokenizer::is_known(TokenId id) const {
 
 bool Tokenizer::is_special(TokenId id) const {
   return (state_->core->flags_of(id) & EDGE_TOKEN_SPECIAL) != 0;
+}
+
+std::vector<std::string> Tokenizer::special_spellings() const {
+  std::vector<std::string> out;
+  for (TokenId id = 0; id < static_cast<TokenId>(vocabulary_size()); ++id) {
+    if (is_special(id) && !token_bytes(id).empty()) {
+      out.emplace_back(token_bytes(id));
+    }
+  }
+  return out;
 }
 
 std::string_view Tokenizer::token_bytes(TokenId id) const {

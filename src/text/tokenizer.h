@@ -22,6 +22,9 @@ struct EncodeOptions {
   bool parse_special = false;
   // The model's begin tokens come first, unless the text already makes them.
   bool add_begin = false;
+  // Falls away from the text once control tokens have been found in it: one that it stands within
+  // stays text.
+  std::string_view mark = {};
 };
 
 struct DecodeOptions {
@@ -50,6 +53,8 @@ class Tokenizer {
   bool is_known(TokenId id) const;
   // Control tokens: never made from plain text.
   bool is_special(TokenId id) const;
+  // Spellings of all control tokens.
+  std::vector<std::string> special_spellings() const;
   // What the token stands for, not always whole characters; empty for ids that are not known.
   std::string_view token_bytes(TokenId id) const;
   // Spaces at most that fall away at the start of a whole text.

@@ -118,9 +118,13 @@ impl EdgeTokenizer {
         })
     }
 
-    fn encode(&self, text: &str, parse_special: bool) -> Result<Vec<u32>, Failure> {
+    /// A mark that is not empty falls away from the text once control tokens have been found.
+    fn encode(&self, text: &str, parse_special: bool, mark: &str) -> Result<Vec<u32>, Failure> {
         let added = if parse_special { &self.added } else { &self.plain };
         let mut pieces = added.extract_and_normalize(self.normalizer.as_ref(), text);
+        if !mark.is_empty() {
+            pieces.normalize(|piece| piece.replace(mark, "")).map_err(failure)?;
+        }
         if let Some(cut) = &self.pre_tokenizer {
             cut.pre_tokenize(&mut pieces).map_err(failure)?;
         }
@@ -134,7 +138,9 @@ impl EdgeTokenizer {
             }
             let start = ids.len();
             self.model.append(piece, &mut scratch, &mut ids)?;
-            if !parse_special && ids[start..].iter().any(|id| self.is_special(*id)) {
+            if (!parse_special || !mark.is_empty())
+                && ids[start..].iter().any(|id| self.is_special(*id))
+            {
                 let made = ids.split_off(start);
                 self.append_spelled_out(&made, &mut scratch, &mut ids)?;
             }
@@ -252,13 +258,15 @@ pub unsafe extern "C" fn edge_tokenizer_encode(
     tokenizer: *const EdgeTokenizer,
     text: EdgeSlice,
     parse_special: u32,
+    mark: EdgeSlice,
     ids: *mut EdgeWords,
     error: *mut EdgeBytes,
 ) -> i32 {
     unsafe {
         guarded(error, || {
             let text = text.text("the text")?;
-            ids.write((*tokenizer).encode(text, parse_special != 0)?.into());
+            let mark = mark.text("the mark")?;
+            ids.write((*tokenizer).encode(text, parse_special != 0, mark)?.into());
             Ok(())
         })
     }
