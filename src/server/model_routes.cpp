@@ -1,12 +1,13 @@
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/dialect/json_writer.h>
 #include <zllm/server/routes.h>
 
 namespace zllm::server {
 namespace {
 
-Json text(std::string_view value) { return Json(std::string(value)); }
+using dialect::JsonWriter;
 
 std::string_view word(LoadState state) {
   switch (state) {
@@ -20,43 +21,40 @@ std::string_view word(LoadState state) {
   return "failed";
 }
 
-Json model_object(const ModelSet::Entry& entry) {
-  Json::Object object = {{"id", text(entry.name)},
-                         {"object", text("model")},
-                         {"created", Json(entry.since)},
-                         {"owned_by", text("zllm")},
-                         {"status", text(word(entry.state))}};
+void write_model(const ModelSet::Entry& entry, JsonWriter& json) {
+  json.begin_object().text("id", entry.name).text("object", "model");
+  json.integer("created", entry.since).text("owned_by", "zllm");
+  json.text("status", word(entry.state));
   if (entry.engine != nullptr) {
     const EngineInfo& info = entry.engine->info();
-    object.emplace_back(
-        "meta", Json(Json::Object{{"architecture", text(info.architecture)},
-                                  {"backend", text(info.backend)},
-                                  {"family", text(info.family)},
-                                  {"n_params", Json(info.parameters)},
-                                  {"size", Json(info.weight_bytes)},
-                                  {"n_ctx", Json(info.context)},
-                                  {"n_vocab", Json(info.vocabulary)},
-                                  {"has_chat_template", Json(info.has_chat_template)},
-                                  {"template_takes_tools", Json(info.template_takes_tools)}}));
-    object.emplace_back("max_model_len", Json(info.context));
+    json.integer("max_model_len", info.context).begin_object("meta");
+    json.text("architecture", info.architecture).text("backend", info.backend);
+    json.text("family", info.family).integer("n_params", info.parameters);
+    json.integer("size", info.weight_bytes).integer("n_ctx", info.context);
+    json.integer("n_vocab", info.vocabulary);
+    json.boolean("has_chat_template", info.has_chat_template);
+    json.boolean("template_takes_tools", info.template_takes_tools).end_object();
   }
-  return Json(std::move(object));
+  json.end_object();
 }
 
 void list(const Services& services, Call& call) {
-  Json::Array models;
+  JsonWriter json;
+  json.begin_object().text("object", "list").begin_array("data");
   for (const ModelSet::Entry& entry : services.models->entries()) {
-    models.push_back(model_object(entry));
+    write_model(entry, json);
   }
-  call.reply(
-      200, Json(Json::Object{{"object", text("list")}, {"data", Json(std::move(models))}}).dump());
+  json.end_array().end_object();
+  call.reply(200, std::move(json).str());
 }
 
 void get(const Services& services, Call& call) {
   const std::string_view name = call.parameter("model");
   for (const ModelSet::Entry& entry : services.models->entries()) {
     if (entry.name == name) {
-      return call.reply(200, model_object(entry).dump());
+      JsonWriter json;
+      write_model(entry, json);
+      return call.reply(200, std::move(json).str());
     }
   }
   call.fail(Failure(FailureKind::not_found, concat("the model ", quote(name), " does not exist"),

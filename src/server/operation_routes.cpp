@@ -1,12 +1,14 @@
 #include <utility>
 
+#include <zllm/dialect/json_writer.h>
 #include <zllm/server/routes.h>
 
 namespace zllm::server {
 namespace {
 
 std::string status_body(std::string_view status) {
-  return Json(Json::Object{{"status", Json(std::string(status))}}).dump();
+  dialect::JsonWriter json;
+  return std::move(json.begin_object().text("status", status).end_object()).str();
 }
 
 // Alive; 503 while a model loads, since clients of such servers wait for 200.
