@@ -40,8 +40,8 @@ class OpenAiClient(Case):
 
     def test_stream_helper(self):
         with self.client.chat.completions.stream(
-                model=self.model, temperature=0, max_tokens=12,
-                messages=[{"role": "user", "content": "Count to five."}]) as stream:
+                model=self.model, temperature=0, max_tokens=200,
+                messages=[{"role": "user", "content": "Name three colours."}]) as stream:
             for _ in stream:
                 pass
             final = stream.get_final_completion()
