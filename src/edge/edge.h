@@ -10,7 +10,7 @@
 extern "C" {
 
 // Counts up with every change of this file.
-#define EDGE_ABI_VERSION 2
+#define EDGE_ABI_VERSION 4
 
 enum EdgeCode {
   EDGE_OK = 0,
@@ -136,4 +136,80 @@ int32_t edge_template_render(const EdgeTemplate *compiled, EdgeSlice request,
 // Whether any expression of the template reads the name.
 int32_t edge_template_reads(const EdgeTemplate *compiled, EdgeSlice name, uint32_t *out,
                             EdgeBytes *error);
+
+// HTTP (feature "http"; HTTP/3 with feature "h3"). Requests are handed over on threads of the
+// server; all that concerns a stream may be called on any thread and never waits.
+struct EdgeHttpServer;
+struct EdgeHttpStream;
+
+struct EdgeHttpHeader {
+  EdgeSlice name;
+  EdgeSlice value;
+};
+
+struct EdgeHttpOptions {
+  EdgeSlice host;             // text
+  EdgeSlice tls_certificate;  // paths of PEM files as text; both or none
+  EdgeSlice tls_key;
+  uint64_t body_bytes;
+  uint64_t header_bytes;
+  uint64_t target_bytes;
+  uint64_t connections;
+  uint64_t streams_per_connection;
+  uint64_t buffer_bytes;
+  double header_seconds;
+  double body_seconds;
+  double idle_seconds;
+  double write_seconds;
+  uint32_t port;  // 0 = any that is free
+  uint32_t offers_http3;
+};
+
+// Borrowed for the call of the handler. Values of headers are UTF-8, if need be by replacement.
+struct EdgeHttpRequest {
+  EdgeSlice method;
+  EdgeSlice path;   // as sent, without the query
+  EdgeSlice query;  // without "?"
+  const EdgeHttpHeader *headers;
+  size_t header_count;
+  EdgeSlice body;
+  EdgeSlice peer;
+  EdgeSlice refusal_reason;
+  uint32_t refusal;  // a status, or 0
+  uint32_t version;  // 1, 2 or 3
+  uint32_t is_encrypted;
+};
+
+// Must be short and must not throw. Owns the stream.
+typedef void (*EdgeHttpHandler)(void *user, const EdgeHttpRequest *request, EdgeHttpStream *stream);
+typedef void (*EdgeHttpEvent)(void *user);
+
+// Errors name the address or the file. `user` must live until the server has stopped.
+int32_t edge_http_serve(const EdgeHttpOptions *options, EdgeHttpHandler handler, void *user,
+                        EdgeHttpServer **out, EdgeBytes *error);
+uint32_t edge_http_port(const EdgeHttpServer *server);
+// Takes nothing new, waits so long for what runs, and cuts the rest. Afterwards the handler is not
+// called any more. Not for a thread of the server.
+int32_t edge_http_stop(const EdgeHttpServer *server, double drain_seconds, EdgeBytes *error);
+void edge_http_server_free(EdgeHttpServer *server);  // stops at once
+
+// At most once, before anything else: `event` is called when what is pending falls under half of
+// buffer_bytes after having been over it, and when the client goes; `release` once at the end.
+void edge_http_stream_watch(const EdgeHttpStream *stream, EdgeHttpEvent event,
+                            EdgeHttpEvent release, void *user);
+// Calls `event` once more on a thread of the server.
+void edge_http_stream_remind(const EdgeHttpStream *stream);
+// `whole` is the answer's whole body, or null when it comes by edge_http_stream_write. A header
+// that is none is left out.
+void edge_http_stream_start(const EdgeHttpStream *stream, uint32_t status,
+                            const EdgeHttpHeader *headers, size_t header_count,
+                            const EdgeSlice *whole);
+uint32_t edge_http_stream_write(const EdgeHttpStream *stream,
+                                EdgeSlice piece);  // 0: nobody takes it
+void edge_http_stream_finish(const EdgeHttpStream *stream);
+void edge_http_stream_reset(const EdgeHttpStream *stream);
+size_t edge_http_stream_pending(const EdgeHttpStream *stream);
+uint32_t edge_http_stream_is_gone(const EdgeHttpStream *stream);
+// Resets a stream that is not finished.
+void edge_http_stream_free(EdgeHttpStream *stream);
 }

@@ -9,6 +9,8 @@ mod bpe;
 mod chat_template;
 #[cfg(feature = "grammar")]
 mod grammar;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(feature = "tokenizers")]
 mod pre_tokenizer;
 #[cfg(feature = "template")]

@@ -88,6 +88,9 @@ void read_prefill(FieldReader& fields, Conversation& conversation) {
     fields.fail("messages", "tool_use blocks at the end have no tool_result after them");
   } else if (last.content.value_or("").empty() && last.reasoning.empty()) {
     conversation.messages.pop_back();
+    if (conversation.messages.empty()) {
+      fields.fail("messages", "there is nothing to answer");
+    }
   } else if (last.content.value_or("").empty()) {
     fields.fail("messages", "the last message has no text to go on with");
   } else {

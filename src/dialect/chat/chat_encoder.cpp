@@ -1,5 +1,6 @@
 #include <zllm/dialect/chat/chat_encoder.h>
 
+#include <cstddef>
 #include <utility>
 #include <variant>
 
@@ -86,9 +87,16 @@ ChatEncoder::ChatEncoder(ChatAnswer answer)
 
 ChatEncoder::Choice& ChatEncoder::choice_of(const Event& event) {
   if (event.choice >= choices_.size()) {
-    choices_.resize(event.choice + 1);
+    choices_.resize(std::size_t{event.choice} + 1);
   }
   return choices_[event.choice];
+}
+
+ChatEncoder::Call& ChatEncoder::call_of(Choice& choice, std::uint32_t index) {
+  if (index >= choice.calls.size()) {
+    choice.calls.resize(std::size_t{index} + 1);
+  }
+  return choice.calls[index];
 }
 
 // reason: empty = the choice goes on.
@@ -178,10 +186,11 @@ void ChatEncoder::collect(const Event& event) {
   } else if (const auto *reasoning = std::get_if<ReasoningDelta>(&event.what)) {
     choice.reasoning += reasoning->text;
   } else if (const auto *started = std::get_if<CallStarted>(&event.what)) {
-    choice.calls.push_back({.id = started->id, .name = started->name, .arguments = {}});
+    Call& call = call_of(choice, started->call);
+    call.id = started->id;
+    call.name = started->name;
   } else if (const auto *delta = std::get_if<CallDelta>(&event.what)) {
-    ZLLM_CHECK(delta->call < choice.calls.size(), "arguments of a call that did not start");
-    choice.calls[delta->call].arguments += delta->arguments;
+    call_of(choice, delta->call).arguments += delta->arguments;
   } else if (const auto *finished = std::get_if<ChoiceEnded>(&event.what)) {
     choice.reason = finished->reason;
   }

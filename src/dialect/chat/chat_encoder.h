@@ -40,6 +40,7 @@ class ChatEncoder final : public Encoder {
   };
 
   Choice& choice_of(const Event& event);
+  static Call& call_of(Choice& choice, std::uint32_t index);
   void send(const Event& event, std::string_view delta, std::string_view reason,
             std::vector<Item>& out) const;
   void end(const Ended& ended, std::vector<Item>& out);

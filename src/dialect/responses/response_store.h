@@ -17,11 +17,11 @@ namespace zllm::dialect::responses {
 
 // A response as it is kept: JSON texts, and the conversation that another goes on from.
 struct StoredResponse {
-  std::string body;                      // the response object
-  std::vector<std::string> input_items;  // JSON texts, oldest first
-  std::vector<Message> conversation;     // all turns up to and with this answer
-  bool is_final = false;                 // completed, incomplete, failed or cancelled
-  bool is_background = false;            // runs without its client, so it can be cancelled
+  std::string body;                           // the response object
+  std::vector<std::string> input_items = {};  // JSON texts, oldest first
+  std::vector<Message> conversation = {};     // all turns up to and with this answer
+  bool is_final = false;                      // completed, incomplete, failed or cancelled
+  bool is_background = false;                 // runs without its client, so it can be cancelled
 };
 
 struct StoreLimits {

@@ -1,0 +1,80 @@
+#include <zllm/dialect/responses/responses_routes.h>
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <zllm/base/text.h>
+
+namespace zllm::dialect::responses {
+namespace {
+
+using testing::HasSubstr;
+
+StoredResponse with_items(int count) {
+  StoredResponse response{.body = R"({"id":"resp_u","status":"in_progress"})"};
+  for (int i = 0; i < count; ++i) {
+    response.input_items.push_back(concat(R"({"id":"i)", i, "\"}"));
+  }
+  return response;
+}
+
+std::string items(const QueryParameters& query, int count = 3) {
+  auto body = input_items_body(with_items(count), query);
+  EXPECT_TRUE(body.ok());
+  return body.ok() ? std::move(body).value() : "";
+}
+
+std::string blamed(const QueryParameters& query) {
+  const auto body = input_items_body(with_items(3), query);
+  EXPECT_FALSE(body.ok());
+  return body.ok() ? "" : body.error().field;
+}
+
+TEST(ResponsesRoutes, ListsInputItems) {
+  EXPECT_EQ(items({}), R"({"object":"list","data":[{"id":"i2"},{"id":"i1"},{"id":"i0"}],)"
+                       R"("first_id":"i2","last_id":"i0","has_more":false})");
+  EXPECT_EQ(items({{"order", "asc"}, {"limit", "1"}, {"after", "i0"}}),
+            R"({"object":"list","data":[{"id":"i1"}],"first_id":"i1","last_id":"i1",)"
+            R"("has_more":true})");
+  EXPECT_EQ(items({{"include[]", "message.output_text.logprobs"}}, 0),
+            R"({"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false})");
+}
+
+TEST(ResponsesRoutes, RefusesParametersByName) {
+  EXPECT_EQ(blamed({{"limit", "0"}}), "limit");
+  EXPECT_EQ(blamed({{"limit", "101"}}), "limit");
+  EXPECT_EQ(blamed({{"order", "up"}}), "order");
+  EXPECT_EQ(blamed({{"after", "x"}}), "after");
+  EXPECT_EQ(blamed({{"include", "x"}}), "include");
+  EXPECT_EQ(blamed({{"page", "1"}}), "page");
+  const auto streamed = stored_body(with_items(0), {{"stream", "true"}});
+  ASSERT_FALSE(streamed.ok());
+  EXPECT_EQ(streamed.error().field, "stream");
+  EXPECT_TRUE(stored_body(with_items(0), {}).ok());
+}
+
+TEST(ResponsesRoutes, CancelsBackgroundResponsesThatRun) {
+  StoredResponse response = with_items(0);
+  EXPECT_FALSE(needs_cancel(response).ok());
+  response.is_background = true;
+  auto running = needs_cancel(response);
+  ASSERT_TRUE(running.ok());
+  EXPECT_TRUE(*running);
+  EXPECT_EQ(cancelled_body(response), R"({"id":"resp_u","status":"cancelled"})");
+  response.is_final = true;
+  auto final = needs_cancel(response);
+  ASSERT_TRUE(final.ok());
+  EXPECT_FALSE(*final);
+  EXPECT_EQ(cancelled_body(response), response.body);
+}
+
+TEST(ResponsesRoutes, TellsWhatIsGone) {
+  EXPECT_EQ(deleted_body("resp_u"), R"({"id":"resp_u","object":"response","deleted":true})");
+  EXPECT_EQ(unknown_response("resp_u").kind, FailureKind::not_found);
+  EXPECT_THAT(unknown_response("resp_u").message, HasSubstr("resp_u"));
+}
+
+}  // namespace
+}  // namespace zllm::dialect::responses

@@ -1,0 +1,196 @@
+#include <zllm/server/answer_pump.h>
+
+#include <utility>
+#include <variant>
+
+#include <zllm/server/http/sse.h>
+
+namespace zllm::server {
+namespace {
+
+constexpr std::size_t kEventsOfAStep = 256;  // before others have their turn
+
+bool is_piece(const Event& event) {
+  return std::holds_alternative<ContentDelta>(event.what) ||
+         std::holds_alternative<ReasoningDelta>(event.what) ||
+         std::holds_alternative<CallStarted>(event.what) ||
+         std::holds_alternative<CallDelta>(event.what);
+}
+
+}  // namespace
+
+AnswerTeller teller_of(std::shared_ptr<dialect::Encoder> encoder) {
+  return {.stream = [encoder](std::size_t, const Event& event,
+                              std::vector<dialect::Item>& out) { encoder->stream(event, out); },
+          .collect = [encoder](std::size_t, const Event& event) { encoder->collect(event); },
+          .body = [encoder] { return encoder->body(); }};
+}
+
+std::shared_ptr<AnswerPump> AnswerPump::start(Job job, WorkerPool& workers, Metrics& metrics) {
+  auto pump = std::make_shared<AnswerPump>(std::move(job), workers, metrics);
+  pump->listen();
+  workers.schedule(pump);
+  return pump;
+}
+
+AnswerPump::AnswerPump(Job job, WorkerPool& workers, Metrics& metrics)
+    : job_(std::move(job)), workers_(workers), metrics_(metrics), running_(job_.answers.size()) {}
+
+AnswerPump::~AnswerPump() = default;
+
+void AnswerPump::listen() {
+  // Notifiers keep the pump alive until it is over and takes them back.
+  const auto wake = [pump = shared_from_this()] { pump->workers_.schedule(pump); };
+  for (const auto& answer : job_.answers) {
+    answer->set_notifier(wake);
+  }
+  if (!job_.is_background) {
+    job_.call->writer()->set_notifier(wake);
+  }
+}
+
+void AnswerPump::cancel() {
+  for (const auto& answer : job_.answers) {
+    answer->cancel();
+  }
+}
+
+bool AnswerPump::has_room() const {
+  return job_.is_background || !job_.is_streaming ||
+         job_.call->writer()->pending() < job_.buffer_bytes;
+}
+
+void AnswerPump::step() {
+  if (is_over_) {
+    return;
+  }
+  if (!job_.is_background && job_.call->writer()->is_gone()) {
+    abandon();
+    return;
+  }
+  std::size_t taken = 0;
+  bool is_progress = true;
+  while (is_progress && !is_over_) {
+    is_progress = false;
+    for (std::size_t i = 0; i < job_.answers.size() && !is_over_; ++i) {
+      if (!has_room()) {
+        return;
+      }
+      is_progress = take(i) || is_progress;
+    }
+    if (++taken >= kEventsOfAStep) {
+      workers_.schedule(shared_from_this());
+      return;
+    }
+  }
+}
+
+bool AnswerPump::take(std::size_t answer) {
+  std::optional<Event> event = job_.answers[answer]->try_next();
+  if (!event) {
+    return false;
+  }
+  note(*event);
+  tell(answer, *event);
+  if (std::holds_alternative<Ended>(event->what)) {
+    --running_;
+    if (running_ == 0 || failure_) {
+      finish();
+    }
+  }
+  return true;
+}
+
+void AnswerPump::note(const Event& event) {
+  RequestRecord& record = job_.call->record();
+  if (is_piece(event)) {
+    const auto now = Call::Clock::now();
+    if (last_piece_) {
+      metrics_.observe_token_gap(std::chrono::duration<double>(now - *last_piece_).count());
+    } else {
+      record.first_token_seconds = job_.call->seconds();
+    }
+    last_piece_ = now;
+  } else if (const auto *ended = std::get_if<Ended>(&event.what)) {
+    Usage usage = record.usage.value_or(Usage{});
+    usage.prompt_tokens += ended->usage.prompt_tokens;
+    usage.cached_tokens += ended->usage.cached_tokens;
+    usage.completion_tokens += ended->usage.completion_tokens;
+    usage.reasoning_tokens += ended->usage.reasoning_tokens;
+    record.usage = usage;
+    record.timings = ended->timings;
+    if (ended->failure) {
+      failure_ = ended->failure;
+      record.failure = name(ended->failure->kind);
+    }
+  }
+}
+
+void AnswerPump::tell(std::size_t answer, const Event& event) {
+  if (job_.is_background || !job_.is_streaming) {
+    job_.teller.collect(answer, event);
+    return;
+  }
+  // What fails before anything was told can still have its own status.
+  if (!is_started_ && failure_) {
+    return;
+  }
+  if (!is_started_) {
+    is_started_ = true;
+    job_.call->start_events();
+  }
+  send(answer, event);
+}
+
+void AnswerPump::send(std::size_t answer, const Event& event) {
+  items_.clear();
+  job_.teller.stream(answer, event, items_);
+  if (items_.empty()) {
+    return;
+  }
+  std::string text;
+  for (const dialect::Item& item : items_) {
+    text += http::frame_event(item.event, item.data);
+  }
+  job_.call->writer()->write(std::move(text));
+}
+
+void AnswerPump::finish() {
+  is_over_ = true;
+  Call& call = *job_.call;
+  for (const auto& answer : job_.answers) {
+    answer->set_notifier(nullptr);
+  }
+  if (job_.at_end) {
+    job_.at_end();
+  }
+  if (job_.is_background) {
+    call.report();
+    return;
+  }
+  call.writer()->set_notifier(nullptr);
+  if (is_started_) {
+    call.writer()->finish();
+    call.report();
+  } else if (failure_) {
+    call.fail(*failure_);
+  } else {
+    call.reply(200, job_.teller.body());
+  }
+}
+
+void AnswerPump::abandon() {
+  is_over_ = true;
+  for (const auto& answer : job_.answers) {
+    answer->set_notifier(nullptr);
+  }
+  job_.call->writer()->set_notifier(nullptr);
+  // Destroying an answer cancels it.
+  job_.answers.clear();
+  if (job_.at_end) {
+    job_.at_end();
+  }
+  job_.call->report();
+}
+
+}  // namespace zllm::server

@@ -1,0 +1,57 @@
+#include <zllm/server/answering.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <zllm/base/text.h>
+#include <zllm/server/unique_id.h>
+
+namespace zllm::server {
+
+Outcome<ModelSet::Entry> model_of(const Services& services, const Json& body) {
+  const Json *model = body.find("model");
+  if (model == nullptr || model->is_null()) {
+    return services.models->find({});
+  }
+  const std::string *name = model->as_string();
+  if (name == nullptr) {
+    return Failure(FailureKind::invalid, concat("model must be a string, not ", model->type_name()),
+                   "model");
+  }
+  return services.models->find(*name);
+}
+
+dialect::AnswerFacts facts_for(const std::string& model) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return {.unique = unique_id(),
+          .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+          .model = model};
+}
+
+void complete(const Services& services, const Call& call, Request& request) {
+  request.caller = call.caller;
+  const double most = std::max(0.0, services.options.limits.request_seconds - call.seconds());
+  request.time_limit_seconds = std::min(request.time_limit_seconds.value_or(most), most);
+}
+
+std::shared_ptr<AnswerPump> answer(Services& services, Engine& engine, AnswerPump::Job job,
+                                   std::vector<Request> requests) {
+  const std::shared_ptr<Call> call = job.call;
+  for (Request& request : requests) {
+    complete(services, *call, request);
+    auto submitted = engine.submit(std::move(request));
+    if (!submitted.ok()) {
+      if (job.at_end) {
+        job.at_end();
+      }
+      call->fail(submitted.error());
+      return nullptr;
+    }
+    job.answers.push_back(*std::move(submitted));
+  }
+  job.buffer_bytes = services.options.transport.limits.buffer_bytes;
+  return AnswerPump::start(std::move(job), *services.workers, services.metrics);
+}
+
+}  // namespace zllm::server

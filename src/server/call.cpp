@@ -1,0 +1,154 @@
+#include <zllm/server/call.h>
+
+#include <algorithm>
+#include <optional>
+
+#include <zllm/base/text.h>
+#include <zllm/dialect/anthropic/messages.h>
+#include <zllm/dialect/chat/chat.h>
+#include <zllm/dialect/dialect.h>
+#include <zllm/server/http/sse.h>
+#include <zllm/server/unique_id.h>
+
+namespace zllm::server {
+namespace {
+
+constexpr int kClientGone = 499;            // nobody sees it; as web servers log it
+constexpr std::string_view kRetry = "1";    // seconds: a round or two later there may be room
+constexpr std::string_view kLoading = "5";  // of a model that loads
+
+}  // namespace
+
+std::string_view name(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::invalid:
+      return "invalid";
+    case FailureKind::too_long:
+      return "too_long";
+    case FailureKind::unsupported:
+      return "unsupported";
+    case FailureKind::not_found:
+      return "not_found";
+    case FailureKind::busy:
+      return "busy";
+    case FailureKind::loading:
+      return "loading";
+    case FailureKind::deadline:
+      return "deadline";
+    case FailureKind::shut_down:
+      return "shut_down";
+    case FailureKind::out_of_memory:
+      return "out_of_memory";
+    case FailureKind::internal:
+      return "internal";
+  }
+  return "internal";
+}
+
+Call::Call(http::HttpRequest request, std::shared_ptr<http::ResponseWriter> writer,
+           Metrics& metrics, const RequestLog& log)
+    : request_(std::move(request)),
+      writer_(std::move(writer)),
+      metrics_(metrics),
+      log_(log),
+      arrival_(Clock::now()) {
+  record_.id = concat("req_", unique_id());
+  record_.method = request_.method;
+  record_.path = request_.path;
+}
+
+Call::~Call() {
+  if (record_.status == 0) {
+    record_.status = kClientGone;
+  }
+  report();
+}
+
+double Call::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - arrival_).count();
+}
+
+std::string_view Call::parameter(std::string_view name) const {
+  const auto found = std::ranges::find(parameters, name, [](const auto& one) { return one.first; });
+  return found == parameters.end() ? std::string_view() : std::string_view(found->second);
+}
+
+Outcome<Json> Call::object_body() const {
+  const std::optional<std::string_view> encoding = request_.header("content-encoding");
+  if (encoding && *encoding != "identity") {
+    return Failure(FailureKind::invalid,
+                   concat("a body with content-encoding ", quote(*encoding), " is not read"));
+  }
+  if (request_.body.empty()) {
+    return Failure(FailureKind::invalid, "the request has no body");
+  }
+  auto body = Json::parse(request_.body, "the request body");
+  if (!body.ok()) {
+    return Failure(FailureKind::invalid, body.error().message, {}, "invalid_json");
+  }
+  if (body->as_object() == nullptr) {
+    return Failure(FailureKind::invalid,
+                   concat("the request body must be a JSON object, not ", body->type_name()));
+  }
+  return *std::move(body);
+}
+
+http::Headers Call::headers(std::string_view type) const {
+  http::Headers headers = {{"content-type", std::string(type)},
+                           {"x-request-id", record_.id},
+                           {"x-content-type-options", "nosniff"}};
+  if (shape == Shape::anthropic) {
+    headers.emplace_back("request-id", record_.id);
+  }
+  headers.insert(headers.end(), extra_headers.begin(), extra_headers.end());
+  return headers;
+}
+
+void Call::reply(int status, std::string body, std::string_view type) {
+  record_.status = status;
+  writer_->respond(status, headers(type), std::move(body));
+  report();
+}
+
+std::string Call::error_body(const Failure& failure) const {
+  return shape == Shape::anthropic ? dialect::anthropic::error_body(failure, record_.id)
+                                   : dialect::chat::error_body(failure);
+}
+
+void Call::fail(const Failure& failure) { fail_with(dialect::http_status(failure.kind), failure); }
+
+void Call::fail_with(int status, const Failure& failure) {
+  record_.status = status;
+  record_.failure = name(failure.kind);
+  http::Headers all = headers("application/json");
+  if (failure.kind == FailureKind::busy) {
+    all.emplace_back("retry-after", kRetry);
+  } else if (failure.kind == FailureKind::loading || failure.kind == FailureKind::shut_down) {
+    all.emplace_back("retry-after", kLoading);
+  }
+  writer_->respond(status, std::move(all), error_body(failure));
+  report();
+}
+
+void Call::start_events() {
+  record_.status = 200;
+  record_.is_streaming = true;
+  http::Headers all = headers(http::kEventStreamType);
+  all.emplace_back("cache-control", "no-cache");
+  // Reverse proxies that would collect the stream are asked not to.
+  all.emplace_back("x-accel-buffering", "no");
+  writer_->start(200, std::move(all));
+}
+
+void Call::report() {
+  if (is_reported_) {
+    return;
+  }
+  is_reported_ = true;
+  record_.caller = caller;
+  record_.seconds = seconds();
+  metrics_.count(record_);
+  log_.request(record_);
+}
+
+}  // namespace zllm::server

@@ -1,0 +1,52 @@
+#include <utility>
+
+#include <zllm/dialect/completions/completions.h>
+#include <zllm/server/answering.h>
+#include <zllm/server/routes.h>
+
+namespace zllm::server {
+namespace {
+
+using Encoder = dialect::completions::Batch::Encoder;
+
+AnswerTeller teller_of_batch(std::shared_ptr<Encoder> encoder) {
+  return {
+      .stream = [encoder](std::size_t prompt, const Event& event,
+                          std::vector<dialect::Item>& out) { encoder->stream(prompt, event, out); },
+      .collect = [encoder](std::size_t prompt,
+                           const Event& event) { encoder->collect(prompt, event); },
+      .body = [encoder] { return encoder->body(); }};
+}
+
+void complete_text(Services& services, const std::shared_ptr<Call>& call) {
+  auto body = call->object_body();
+  if (!body.ok()) {
+    return call->fail(body.error());
+  }
+  auto model = model_of(services, *body);
+  if (!model.ok()) {
+    return call->fail(model.error());
+  }
+  call->record().model = model->name;
+  auto batch = dialect::completions::read(*body, facts_for(model->name));
+  if (!batch.ok()) {
+    return call->fail(batch.error());
+  }
+  answer(services, *model->engine,
+         {.call = call,
+          .answers = {},
+          .teller = teller_of_batch(std::move(batch->encoder)),
+          .is_streaming = batch->is_streaming},
+         std::move(batch->requests));
+}
+
+}  // namespace
+
+std::vector<Route> completions_routes(Services& services) {
+  const auto handle = [&services](const std::shared_ptr<Call>& call) {
+    complete_text(services, call);
+  };
+  return {{.method = "POST", .pattern = "/v1/completions", .handle = handle}};
+}
+
+}  // namespace zllm::server

@@ -1,0 +1,63 @@
+#include <utility>
+
+#include <zllm/server/routes.h>
+
+namespace zllm::server {
+namespace {
+
+std::string status_body(std::string_view status) {
+  return Json(Json::Object{{"status", Json(std::string(status))}}).dump();
+}
+
+// Alive; 503 while a model loads, since clients of such servers wait for 200.
+void health(const Services& services, Call& call) {
+  if (services.models->is_loading()) {
+    call.reply(503, status_body("loading model"));
+  } else {
+    call.reply(200, status_body("ok"));
+  }
+}
+
+// A token can be produced now, by every model.
+void ready(Services& services, Call& call) {
+  const auto now = Readiness::Clock::now();
+  for (const ModelSet::Entry& entry : services.models->entries()) {
+    if (entry.state == LoadState::loading) {
+      return call.reply(503, status_body("loading model"));
+    }
+    if (entry.state == LoadState::failed) {
+      return call.reply(503, status_body("a model could not be loaded"));
+    }
+    if (!services.readiness.can_answer(entry.name, entry.engine->statistics(), now)) {
+      return call.reply(503, status_body("no round has ended for a minute"));
+    }
+  }
+  call.reply(200, status_body("ready"));
+}
+
+void metrics(const Services& services, Call& call) {
+  std::vector<std::pair<std::string, engine::Statistics>> engines;
+  for (const ModelSet::Entry& entry : services.models->entries()) {
+    if (entry.engine != nullptr) {
+      engines.emplace_back(entry.name, entry.engine->statistics());
+    }
+  }
+  call.reply(200, services.metrics.text(engines), "text/plain; version=0.0.4; charset=utf-8");
+}
+
+}  // namespace
+
+std::vector<Route> operation_routes(Services& services) {
+  return {{.method = "GET",
+           .pattern = "/health",
+           .access = Access::open,
+           .handle = [&services](const std::shared_ptr<Call>& call) { health(services, *call); }},
+          {.method = "GET",
+           .pattern = "/ready",
+           .handle = [&services](const std::shared_ptr<Call>& call) { ready(services, *call); }},
+          {.method = "GET",
+           .pattern = "/metrics",
+           .handle = [&services](const std::shared_ptr<Call>& call) { metrics(services, *call); }}};
+}
+
+}  // namespace zllm::server

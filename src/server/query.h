@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zllm::server {
+
+// The parameters of a URL's query, decoded, in order; what is no escape stays as it is.
+std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
+
+}  // namespace zllm::server

@@ -1,0 +1,159 @@
+#include <zllm/dialect/responses/responses_routes.h>
+
+#include <optional>
+#include <utility>
+
+#include <zllm/base/text.h>
+#include <zllm/dialect/responses/responses.h>
+#include <zllm/server/answering.h>
+#include <zllm/server/query.h>
+#include <zllm/server/routes.h>
+
+namespace zllm::server {
+namespace {
+
+namespace responses = dialect::responses;
+using responses::StoredResponse;
+
+// A response runs on without its client, who asks for it by its id.
+void start_in_background(Services& services, const std::shared_ptr<Call>& call,
+                         const ModelSet::Entry& model, responses::ResponseExchange exchange) {
+  if (exchange.exchange.is_streaming) {
+    return call->fail(Failure(FailureKind::unsupported,
+                              "a response in the background is not streamed: ask for it by its id",
+                              "stream"));
+  }
+  const std::string id = exchange.id;
+  if (!services.background.reserve(id)) {
+    return call->fail(
+        Failure(FailureKind::busy, "too many responses run in the background", "background"));
+  }
+  Request request = std::move(exchange.exchange.request);
+  complete(services, *call, request);
+  auto submitted = model.engine->submit(std::move(request));
+  if (!submitted.ok()) {
+    services.background.release(id);
+    return call->fail(submitted.error());
+  }
+  services.store->put(call->owner, id, exchange.queued);
+  auto shadow = std::make_shared<Call>(call->request(), nullptr, services.metrics, services.log);
+  shadow->caller = call->caller;
+  shadow->record().route = call->record().route;
+  shadow->record().model = model.name;
+  shadow->record().status = 200;
+  AnswerPump::Job job{.call = std::move(shadow),
+                      .answers = {},
+                      .teller = teller_of(std::move(exchange.exchange.encoder)),
+                      .is_background = true,
+                      .at_end = [&services, id] { services.background.release(id); }};
+  job.answers.push_back(*std::move(submitted));
+  services.background.set(id,
+                          AnswerPump::start(std::move(job), *services.workers, services.metrics));
+  call->reply(200, exchange.queued.body);
+}
+
+void create(Services& services, const std::shared_ptr<Call>& call) {
+  auto body = call->object_body();
+  if (!body.ok()) {
+    return call->fail(body.error());
+  }
+  auto model = model_of(services, *body);
+  if (!model.ok()) {
+    return call->fail(model.error());
+  }
+  call->record().model = model->name;
+  auto exchange = responses::read(*body, facts_for(model->name), call->owner, services.store);
+  if (!exchange.ok()) {
+    return call->fail(exchange.error());
+  }
+  if (exchange->is_background) {
+    return start_in_background(services, call, *model, *std::move(exchange));
+  }
+  std::vector<Request> requests;
+  requests.push_back(std::move(exchange->exchange.request));
+  answer(services, *model->engine,
+         {.call = call,
+          .answers = {},
+          .teller = teller_of(std::move(exchange->exchange.encoder)),
+          .is_streaming = exchange->exchange.is_streaming},
+         std::move(requests));
+}
+
+// The stored response of the path's id; nothing where the call has failed.
+std::optional<StoredResponse> stored(const Services& services, Call& call) {
+  const std::string id(call.parameter("id"));
+  auto found = services.store->get(call.owner, id);
+  if (!found) {
+    call.fail(responses::unknown_response(id));
+  }
+  return found;
+}
+
+void reply_with(Call& call, Outcome<std::string> body) {
+  if (body.ok()) {
+    call.reply(200, *std::move(body));
+  } else {
+    call.fail(body.error());
+  }
+}
+
+void get(Services& services, Call& call) {
+  if (const auto response = stored(services, call)) {
+    reply_with(call, responses::stored_body(*response, parse_query(call.request().query)));
+  }
+}
+
+void list_input(Services& services, Call& call) {
+  if (const auto response = stored(services, call)) {
+    reply_with(call, responses::input_items_body(*response, parse_query(call.request().query)));
+  }
+}
+
+void erase(Services& services, Call& call) {
+  if (stored(services, call)) {
+    const std::string id(call.parameter("id"));
+    services.background.cancel(id);
+    services.store->erase(call.owner, id);
+    call.reply(200, responses::deleted_body(id));
+  }
+}
+
+void cancel(Services& services, Call& call) {
+  const auto response = stored(services, call);
+  if (!response) {
+    return;
+  }
+  auto is_running = responses::needs_cancel(*response);
+  if (!is_running.ok()) {
+    return call.fail(is_running.error());
+  }
+  if (*is_running) {
+    services.background.cancel(std::string(call.parameter("id")));
+    return call.reply(200, responses::cancelled_body(*response));
+  }
+  call.reply(200, response->body);
+}
+
+}  // namespace
+
+std::vector<Route> responses_routes(Services& services) {
+  using Handle = void (*)(Services&, Call&);
+  std::vector<Route> routes = {
+      {.method = "POST",
+       .pattern = "/v1/responses",
+       .handle = [&services](const std::shared_ptr<Call>& call) { create(services, call); }}};
+  const auto add = [&](const char *method, const char *pattern, Handle handle) {
+    routes.push_back({.method = method,
+                      .pattern = pattern,
+                      .handle = [&services, handle](const std::shared_ptr<Call>& call) {
+                        handle(services, *call);
+                      }});
+  };
+  add("GET", "/v1/responses/{id}", get);
+  add("DELETE", "/v1/responses/{id}", erase);
+  add("POST", "/v1/responses/{id}/cancel", cancel);
+  add("GET", "/v1/responses/{id}/input_items", list_input);
+  return routes;
+}
+
+}  // namespace zllm::server

@@ -1,0 +1,55 @@
+#include <zllm/server/route_table.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace zllm::server {
+namespace {
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+std::string_view take_segment(std::string_view& path) {
+  const std::size_t end = std::min(path.find('/', 1), path.size());
+  const std::string_view segment = path.substr(0, end);
+  path.remove_prefix(end);
+  return segment;
+}
+
+std::optional<Parameters> match_path(std::string_view pattern, std::string_view path) {
+  Parameters parameters;
+  while (!pattern.empty() && !path.empty()) {
+    const std::string_view wanted = take_segment(pattern);
+    const std::string_view given = take_segment(path);
+    if (wanted.starts_with("/{")) {
+      if (given.size() < 2) {
+        return std::nullopt;
+      }
+      parameters.emplace_back(wanted.substr(2, wanted.size() - 3), given.substr(1));
+    } else if (wanted != given) {
+      return std::nullopt;
+    }
+  }
+  return pattern.empty() && path.empty() ? std::optional(std::move(parameters)) : std::nullopt;
+}
+
+}  // namespace
+
+RouteMatch RouteTable::match(std::string_view method, std::string_view path) const {
+  RouteMatch match;
+  const std::string_view wanted = method == "HEAD" ? "GET" : method;
+  for (const Route& route : routes_) {
+    auto parameters = match_path(route.pattern, path);
+    if (!parameters) {
+      continue;
+    }
+    if (route.method == wanted) {
+      match.route = &route;
+      match.parameters = *std::move(parameters);
+      return match;
+    }
+    match.allowed.push_back(route.method);
+  }
+  return match;
+}
+
+}  // namespace zllm::server

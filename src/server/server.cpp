@@ -1,0 +1,149 @@
+#include <zllm/server/server.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <zllm/base/text.h>
+#include <zllm/server/routes.h>
+
+namespace zllm::server {
+namespace {
+
+constexpr int kUnauthorised = 401;
+constexpr int kWrongMethod = 405;
+
+std::size_t worker_count(const ServerLimits& limits) {
+  // Text work is a small share beside the model's; two keep one long prompt from holding up others.
+  return limits.workers != 0 ? limits.workers
+                             : std::max<std::size_t>(2, std::thread::hardware_concurrency() / 4);
+}
+
+std::string host_of(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::create(ServerOptions options) {
+  auto models = std::make_unique<ModelSet>(options.models);
+  return create(std::move(options), std::move(models));
+}
+
+Result<std::unique_ptr<Server>> Server::create(ServerOptions options,
+                                               std::unique_ptr<ModelSet> models) {
+  ZLLM_TRY(ApiKeys keys, ApiKeys::create(options.api_keys));
+  const ServerLimits limits = options.limits;
+  RequestLog log(options.log, options.logs_requests);
+  auto services = std::unique_ptr<Services>(
+      new Services{.options = std::move(options),
+                   .models = std::move(models),
+                   .metrics = {},
+                   .log = std::move(log),
+                   .readiness = {},
+                   .background = BackgroundAnswers(limits.background_responses),
+                   .store = std::make_shared<dialect::responses::ResponseStore>(limits.store),
+                   .workers = std::make_unique<WorkerPool>(worker_count(limits))});
+  return std::unique_ptr<Server>(new Server(std::move(services), std::move(keys)));
+}
+
+Server::Server(std::unique_ptr<Services> services, ApiKeys keys)
+    : services_(std::move(services)),
+      keys_(std::move(keys)),
+      cross_origin_(services_->options.cors_origins),
+      routes_(all_routes(*services_)) {}
+
+Server::~Server() { close(); }
+
+void Server::close() {
+  refuse_new();
+  services_->background.cancel_all();
+  services_->workers->stop();
+}
+
+http::Handler Server::handler() {
+  return [this](http::HttpRequest request, std::shared_ptr<http::ResponseWriter> writer) {
+    take(std::move(request), std::move(writer));
+  };
+}
+
+void Server::take(http::HttpRequest request, std::shared_ptr<http::ResponseWriter> writer) {
+  auto call = std::make_shared<Call>(std::move(request), std::move(writer), services_->metrics,
+                                     services_->log);
+  services_->workers->run([this, call] { dispatch(call); });
+}
+
+void Server::dispatch(const std::shared_ptr<Call>& call) {
+  const http::HttpRequest& request = call->request();
+  call->extra_headers = cross_origin_.headers(request);
+  RouteMatch match = routes_.match(request.method, request.path);
+  call->shape = request.path.starts_with("/v1/messages") ? Shape::anthropic : Shape::openai;
+  if (match.route != nullptr) {
+    call->record().route = match.route->pattern;
+    call->shape = match.route->shape;
+    call->parameters = std::move(match.parameters);
+  }
+  if (cross_origin_.is_preflight(request)) {
+    call->extra_headers.emplace_back("access-control-allow-methods", "GET, POST, DELETE");
+    call->extra_headers.emplace_back("access-control-allow-headers",
+                                     "authorization, content-type, x-api-key, anthropic-version");
+    return call->reply(204, {});
+  }
+  if (!authorise(*call, match.route == nullptr ? Access::key : match.route->access)) {
+    return;
+  }
+  if (request.refusal) {
+    return refuse(*call);
+  }
+  if (match.route == nullptr) {
+    if (match.allowed.empty()) {
+      return call->fail(Failure(FailureKind::not_found,
+                                concat("there is no route ", quote(request.path)), {},
+                                "unknown_url"));
+    }
+    std::string allowed;
+    for (const std::string& method : match.allowed) {
+      allowed += concat(allowed.empty() ? "" : ", ", method);
+    }
+    call->extra_headers.emplace_back("allow", allowed);
+    return call->fail_with(
+        kWrongMethod, Failure(FailureKind::invalid,
+                              concat(request.path, " takes ", allowed, ", not ", request.method),
+                              {}, "method_not_allowed"));
+  }
+  if (is_closing_ && match.route->access == Access::key) {
+    return call->fail(Failure(FailureKind::shut_down, "the server is shutting down"));
+  }
+  match.route->handle(call);
+}
+
+bool Server::authorise(Call& call, Access access) const {
+  call.caller = host_of(call.request().peer);
+  call.owner = "anonymous";
+  if (keys_.empty() || access == Access::open) {
+    return true;
+  }
+  const std::optional<std::string_view> key = presented_key(call.request());
+  std::optional<std::string> caller = keys_.caller(key.value_or(std::string_view()));
+  if (caller) {
+    call.caller = *caller;
+    call.owner = *std::move(caller);
+    return true;
+  }
+  call.extra_headers.emplace_back("www-authenticate", "Bearer");
+  call.fail_with(kUnauthorised, Failure(FailureKind::invalid,
+                                        key ? "the API key is not one of this server's"
+                                            : "an API key is needed: Authorization: Bearer KEY",
+                                        {}, "invalid_api_key"));
+  return false;
+}
+
+// The transport gave up on the request before it was whole.
+void Server::refuse(Call& call) const {
+  const int status = *call.request().refusal;
+  const std::string_view code = status == 413   ? "request_too_large"
+                                : status == 408 ? "request_timeout"
+                                                : "bad_request";
+  call.fail_with(
+      status, Failure(FailureKind::invalid, call.request().refusal_reason, {}, std::string(code)));
+}
+
+}  // namespace zllm::server

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include <zllm/dialect/responses/response_store.h>
+#include <zllm/server/background_answers.h>
+#include <zllm/server/metrics.h>
+#include <zllm/server/model_set.h>
+#include <zllm/server/readiness.h>
+#include <zllm/server/request_log.h>
+#include <zllm/server/server_options.h>
+#include <zllm/server/worker_pool.h>
+
+namespace zllm::server {
+
+// What routes work with. Outlives every call.
+struct Services {
+  ServerOptions options;
+  std::unique_ptr<ModelSet> models;
+  Metrics metrics;
+  RequestLog log;
+  Readiness readiness;
+  BackgroundAnswers background;
+  std::shared_ptr<dialect::responses::ResponseStore> store;
+  // Last, so that its threads end before what they use.
+  std::unique_ptr<WorkerPool> workers;
+};
+
+}  // namespace zllm::server

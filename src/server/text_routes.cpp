@@ -1,0 +1,149 @@
+#include <limits>
+#include <utility>
+
+#include <zllm/base/text.h>
+#include <zllm/dialect/chat/chat.h>
+#include <zllm/dialect/field_reader.h>
+#include <zllm/dialect/json_writer.h>
+#include <zllm/server/answering.h>
+#include <zllm/server/routes.h>
+
+namespace zllm::server {
+namespace {
+
+using dialect::FieldReader;
+using dialect::JsonWriter;
+
+constexpr std::size_t kMostTokens = std::size_t{8} << 20;  // more than any context
+
+// The engine of a call's body, or nothing where the call has failed.
+std::shared_ptr<Engine> engine_of(const Services& services, Call& call, Outcome<Json>& body) {
+  if (!body.ok()) {
+    call.fail(body.error());
+    return nullptr;
+  }
+  auto model = model_of(services, *body);
+  if (!model.ok()) {
+    call.fail(model.error());
+    return nullptr;
+  }
+  call.record().model = model->name;
+  return model->engine;
+}
+
+// Token ids of a member "tokens".
+Outcome<std::vector<TokenId>> read_tokens(FieldReader& reader) {
+  std::vector<TokenId> tokens;
+  reader.require("tokens");
+  const Json::Array *array = reader.array("tokens", kMostTokens);
+  if (array == nullptr) {
+    return tokens;
+  }
+  tokens.reserve(array->size());
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    ZLLM_TRY(const std::int64_t token,
+             dialect::read_integer((*array)[i], dialect::element_path("tokens", i),
+                                   {.least = 0, .most = std::numeric_limits<TokenId>::max()}));
+    tokens.push_back(static_cast<TokenId>(token));
+  }
+  return tokens;
+}
+
+void tokenize(const Services& services, Call& call) {
+  Outcome<Json> body = call.object_body();
+  const auto engine = engine_of(services, call, body);
+  if (engine == nullptr) {
+    return;
+  }
+  FieldReader reader(*body, {});
+  reader.take("model");
+  reader.require("content");
+  const auto content = reader.text("content");
+  const bool add_special = reader.boolean("add_special").value_or(false);
+  const bool parse_special = reader.boolean("parse_special").value_or(false);
+  const bool with_pieces = reader.boolean("with_pieces").value_or(false);
+  const auto read = reader.finish();
+  if (!read.ok()) {
+    return call.fail(read.error());
+  }
+  auto tokens = engine->tokenize(*content, add_special, parse_special);
+  if (!tokens.ok()) {
+    return call.fail(tokens.error());
+  }
+  JsonWriter json;
+  json.begin_object().begin_array("tokens");
+  for (const TokenId token : *tokens) {
+    if (with_pieces) {
+      json.begin_object().integer("id", token).text("piece", engine->token_bytes(token));
+      json.end_object();
+    } else {
+      json.integer(token);
+    }
+  }
+  json.end_array().end_object();
+  call.reply(200, std::move(json).str());
+}
+
+void detokenize(const Services& services, Call& call) {
+  Outcome<Json> body = call.object_body();
+  const auto engine = engine_of(services, call, body);
+  if (engine == nullptr) {
+    return;
+  }
+  FieldReader reader(*body, {});
+  reader.take("model");
+  auto tokens = read_tokens(reader);
+  if (!tokens.ok()) {
+    return call.fail(tokens.error());
+  }
+  const auto read = reader.finish();
+  if (!read.ok()) {
+    return call.fail(read.error());
+  }
+  auto text = engine->detokenize(*tokens);
+  if (!text.ok()) {
+    return call.fail(text.error());
+  }
+  JsonWriter json;
+  json.begin_object().text("content", *text).end_object();
+  call.reply(200, std::move(json).str());
+}
+
+// Takes what a chat request takes, so that the prompt is the one that it would have.
+void apply_template(const Services& services, Call& call) {
+  Outcome<Json> body = call.object_body();
+  const auto engine = engine_of(services, call, body);
+  if (engine == nullptr) {
+    return;
+  }
+  auto exchange = dialect::chat::read(*body, facts_for(call.record().model));
+  if (!exchange.ok()) {
+    return call.fail(exchange.error());
+  }
+  auto prompt = engine->render(exchange->request);
+  if (!prompt.ok()) {
+    return call.fail(prompt.error());
+  }
+  JsonWriter json;
+  json.begin_object().text("prompt", *prompt).end_object();
+  call.reply(200, std::move(json).str());
+}
+
+}  // namespace
+
+std::vector<Route> text_routes(Services& services) {
+  using Handle = void (*)(const Services&, Call&);
+  std::vector<Route> routes;
+  for (const auto& [pattern, handle] : {std::pair<const char *, Handle>{"/tokenize", tokenize},
+                                        {"/detokenize", detokenize},
+                                        {"/apply-template", apply_template}}) {
+    routes.push_back({.method = "POST",
+                      .pattern = pattern,
+                      .handle = [&services, handle = handle](const std::shared_ptr<Call>& call) {
+                        handle(services, *call);
+                      }});
+  }
+  return routes;
+}
+
+}  // namespace zllm::server

@@ -1,0 +1,210 @@
+"""A running server for the tests of a module, and small ways to talk to it.
+
+The tests of this folder run against build/release/bin/zllm with real clients:
+
+    python -m unittest discover -s test/service -p '*_test.py'
+
+ZLLM_PROGRAM names another program, ZLLM_TEST_MODEL another model (the default is the pulled one).
+"""
+
+import atexit
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import httpx
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("ZLLM_PROGRAM", str(ROOT / "build/release/bin/zllm"))
+TOOL_TEMPLATE = ROOT / "test/service/tools.jinja"
+START_SECONDS = 120  # a sanitized build on a busy machine
+_servers = {}
+
+
+def model():
+    """Path or name of the model; the empty text is the pulled default."""
+    return os.environ.get("ZLLM_TEST_MODEL", "")
+
+
+class Server:
+    """A process of `zllm serve` on a free port, ready when the constructor returns."""
+
+    def __init__(self, *options, model_path=None, wait=True, environment=None):
+        command = [PROGRAM, "serve", "--port", "0", *options]
+        path = model() if model_path is None else str(model_path)
+        if path and "--models" not in options:
+            command += ["--model", path]
+        self.log = []
+        self.process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            env={**os.environ, **(environment or {})}, start_new_session=True)
+        self._listening = threading.Event()
+        self.url = None
+        self.port = None
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        if not self._listening.wait(START_SECONDS) or self.url is None:
+            self.kill()
+            raise RuntimeError("the server does not listen: " + "".join(self.log[-20:]))
+        if wait:
+            self.wait_until_ready()
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.log.append(line)
+            found = re.search(r"listening on (https?)://(.*):(\d+)", line)
+            if found and self.url is None:
+                self.port = int(found[3])
+                self.url = f"{found[1]}://{found[2]}:{self.port}"
+                self._listening.set()
+        self._listening.set()
+
+    def wait_until_ready(self):
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError("the server ended: " + "".join(self.log[-20:]))
+            try:
+                if httpx.get(self.url + "/health", verify=False).status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.05)
+        raise RuntimeError("the server does not become ready")
+
+    def records(self):
+        """The log lines that are JSON, parsed."""
+        parsed = []
+        for line in list(self.log):
+            try:
+                parsed.append(json.loads(line))
+            except ValueError:
+                pass
+        return parsed
+
+    def memory_bytes(self):
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        return 0
+
+    def stop(self, number=signal.SIGTERM, seconds=30):
+        """The exit code after a signal."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def shared_server(*options, **more):
+    """One server for everybody who asks for these options; it ends with the tests."""
+    key = (options, tuple(sorted(more.items())))
+    if key not in _servers:
+        _servers[key] = Server(*options, **more)
+    return _servers[key]
+
+
+@atexit.register
+def _stop_all():
+    for server in _servers.values():
+        server.kill()
+
+
+def tool_server():
+    """The shared server whose template knows tools."""
+    return shared_server("--chat-template-file", str(TOOL_TEMPLATE), "--no-request-log")
+
+
+class Case(unittest.TestCase):
+    """A test against the shared server with tools."""
+
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = tool_server()
+        cls.http = httpx.Client(base_url=cls.server.url, timeout=120)
+        cls.model = cls.http.get("/v1/models").json()["data"][0]["id"]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.http.close()
+
+    def post(self, path, body, status=200, **more):
+        reply = self.http.post(path, json=body, **more)
+        self.assertEqual(reply.status_code, status, reply.text)
+        return reply.json()
+
+    def chat(self, status=200, **fields):
+        body = {"model": self.model, "messages": [user("Hello")], "max_tokens": 8,
+                "temperature": 0, **fields}
+        return self.post("/v1/chat/completions", body, status)
+
+    def refused(self, path, body, field, status=400):
+        """The error of a body that is refused and names the field."""
+        error = self.post(path, body, status)["error"]
+        self.assertIn(field, f"{error.get('param')} {error['message']}")
+        return error
+
+    def events(self, path, body, **more):
+        """All server-sent events of a stream as (event, data) with data parsed where it is JSON."""
+        with self.http.stream("POST", path, json={**body, "stream": True}, **more) as reply:
+            self.assertEqual(reply.status_code, 200, reply.read() if reply.status_code != 200 else "")
+            self.assertTrue(reply.headers["content-type"].startswith("text/event-stream"))
+            text = "".join(reply.iter_text())
+        return parse_events(text)
+
+
+def parse_events(text):
+    events = []
+    for block in text.split("\n\n"):
+        name, data = "", []
+        for line in block.split("\n"):
+            if line.startswith("event:"):
+                name = line[6:].strip()
+            elif line.startswith("data:"):
+                data.append(line[5:].removeprefix(" "))
+        if data:
+            joined = "\n".join(data)
+            try:
+                events.append((name, json.loads(joined)))
+            except ValueError:
+                events.append((name, joined))
+    return events
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+def weather_tool(**more):
+    return {"type": "function",
+            "function": {"name": "get_weather", "description": "The weather of a city",
+                         "parameters": {"type": "object",
+                                        "properties": {"city": {"type": "string", "maxLength": 20},
+                                                       "unit": {"enum": ["C", "F"]}},
+                                        "required": ["city", "unit"],
+                                        "additionalProperties": False}, **more}}
+
+
+def write_key_file(*keys):
+    file = tempfile.NamedTemporaryFile("w", suffix=".keys", delete=False)
+    file.write("\n".join(keys) + "\n")
+    file.close()
+    atexit.register(os.unlink, file.name)
+    return file.name

@@ -1,0 +1,74 @@
+"""A small HTTP/3 client on aioquic, in the hands of its test."""
+
+import asyncio
+import contextlib
+import types
+
+import aioquic.asyncio
+import aioquic.asyncio.protocol
+import aioquic.h3.connection
+import aioquic.h3.events
+import aioquic.quic.configuration
+import aioquic.quic.events
+
+CANCELLED = 0x10C
+
+
+class Http3(aioquic.asyncio.protocol.QuicConnectionProtocol):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.http = aioquic.h3.connection.H3Connection(self._quic)
+        self.answers = {}
+
+    def request(self, method, path, body=b"", fields=(), ends=True):
+        stream = self._quic.get_next_available_stream_id()
+        self.answers[stream] = types.SimpleNamespace(
+            status=0, headers={}, body=b"", is_reset=False, ended=asyncio.Event())
+        headers = [(":method", method), (":scheme", "https"), (":authority", "localhost"),
+                   (":path", path), *fields]
+        encoded = [(name.encode(), value.encode()) for name, value in headers]
+        self.http.send_headers(stream, encoded, end_stream=not body and ends)
+        if body:
+            self.http.send_data(stream, body, end_stream=ends)
+        self.transmit()
+        return stream
+
+    async def wait(self, stream):
+        answer = self.answers[stream]
+        await asyncio.wait_for(answer.ended.wait(), 20)
+        return answer
+
+    async def fetch(self, *arguments, **options):
+        return await self.wait(self.request(*arguments, **options))
+
+    def stop(self, stream):
+        self._quic.stop_stream(stream, CANCELLED)
+        self.transmit()
+
+    def quic_event_received(self, event):
+        if isinstance(event, aioquic.quic.events.StreamReset) and event.stream_id in self.answers:
+            self.answers[event.stream_id].is_reset = True
+            self.answers[event.stream_id].ended.set()
+        if isinstance(event, aioquic.quic.events.ConnectionTerminated):
+            for answer in self.answers.values():
+                answer.is_reset |= not answer.ended.is_set()
+                answer.ended.set()
+        for item in self.http.handle_event(event):
+            answer = self.answers.get(item.stream_id)
+            if isinstance(item, aioquic.h3.events.HeadersReceived):
+                answer.headers = {name.decode(): value.decode() for name, value in item.headers}
+                answer.status = int(answer.headers[":status"])
+            elif isinstance(item, aioquic.h3.events.DataReceived):
+                answer.body += item.data
+            if getattr(item, "stream_ended", False):
+                answer.ended.set()
+
+
+@contextlib.asynccontextmanager
+async def connected(server):
+    configuration = aioquic.quic.configuration.QuicConfiguration(
+        is_client=True, alpn_protocols=["h3"], server_name="localhost")
+    configuration.load_verify_locations(str(server.folder / "certificate.pem"))
+    async with aioquic.asyncio.connect("127.0.0.1", server.port, configuration=configuration,
+                                       create_protocol=Http3) as client:
+        yield client

@@ -1,0 +1,526 @@
+"""http_clients.py SERVER: HTTP/1.1, 2 and 3 clients against the program test/http_echo_server.
+
+Needs h2, aioquic and cryptography. Prints a line a case; the last line is "passed failed".
+"""
+
+import asyncio
+import contextlib
+import pathlib
+import re
+import socket
+import sys
+import tempfile
+import time
+
+import http_server
+from http2_client import Http2
+from http3_client import connected
+
+CASES = []
+# From a client's disappearance to the server's knowing.
+SOON = 0.05
+MIB = 1 << 20
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def connect(server, receive_buffer=None):
+    raw = socket.socket()
+    if receive_buffer:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    raw.settimeout(10)
+    raw.connect(("127.0.0.1", server.port))
+    return raw
+
+
+def read_until_closed(raw):
+    data = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := raw.recv(65536):
+            data += piece
+    return data
+
+
+def read_response(stream):
+    """One response from a file of the socket: its status, headers and body."""
+    status = int(stream.readline().split()[1])
+    headers = {}
+    while (line := stream.readline().strip()):
+        name, _, value = line.partition(b":")
+        headers[name.decode().lower()] = value.strip().decode()
+    if headers.get("transfer-encoding") == "chunked":
+        body = b""
+        while (size := int(stream.readline(), 16)):
+            body += stream.read(size)
+            stream.readline()
+        stream.readline()
+    else:
+        body = stream.read(int(headers.get("content-length", 0)))
+    return status, headers, body
+
+
+def get(path, *fields):
+    lines = [f"GET {path} HTTP/1.1", "host: test", *fields, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def status_of(server, request):
+    with connect(server) as raw:
+        raw.sendall(request)
+        answer = read_until_closed(raw)
+    return int(answer.split()[1]) if answer else 0
+
+
+@case
+def keep_alive_and_pipelining(start):
+    with start() as server, connect(server) as raw:
+        stream = raw.makefile("rb")
+        for _ in range(3):
+            raw.sendall(get("/hello"))
+            assert read_response(stream)[::2] == (200, b"hello")
+        raw.sendall(get("/echo?a=1") * 3)
+        for _ in range(3):
+            status, headers, _ = read_response(stream)
+            assert (status, headers["x-query"]) == (200, "a=1")
+
+
+@case
+def requests_arrive_as_sent(start):
+    with start() as server, connect(server) as raw:
+        stream = raw.makefile("rb")
+        raw.sendall(get("/echo?%2e%20x?q=%20&r", "X-Sent: caf\u00e9"))
+        status, headers, _ = read_response(stream)
+        assert status == 200 and headers["x-query"] == "%2e%20x?q=%20&r", headers
+        assert headers["x-seen-x-sent"] == "caf\u00e9", headers
+        raw.sendall(b"POST http://other:1/echo?z HTTP/1.1\r\nHost: test\r\nX-Sent: \xff!\r\n"
+                    b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+        status, headers, body = read_response(stream)
+        assert (status, body) == (200, b"abcde")
+        assert headers["x-path"] == "/echo" and headers["x-query"] == "z"
+        assert headers["x-seen-host"] == "other:1" and headers["x-version"] == "1"
+        assert headers["x-seen-x-sent"] == "\ufffd!", headers
+        assert "x-split" not in headers and "x-forged" not in headers
+        raw.sendall(b"POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+                    b"Content-Length: 2\r\n\r\n")
+        assert stream.readline().split()[1] == b"100" and stream.readline() == b"\r\n"
+        raw.sendall(b"ok")
+        assert read_response(stream)[2] == b"ok"
+
+
+@case
+def head_has_the_length_and_no_body(start):
+    with start() as server, connect(server) as raw:
+        raw.sendall(get("/hello", "connection: close").replace(b"GET", b"HEAD"))
+        answer = read_until_closed(raw)
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert b"content-length: 5" in head.lower() and body == b"", answer
+    with start() as server, connect(server) as raw:
+        raw.sendall(get("/stream?n=5").replace(b"GET", b"HEAD") + get("/hello"))
+        answer = b""
+        while not answer.endswith(b"hello"):
+            answer += raw.recv(4096)
+        assert answer.count(b"HTTP/1.1 200") == 2 and b"data:" not in answer
+
+
+@case
+def streams_arrive_whole(start):
+    with start() as server, connect(server) as raw:
+        raw.sendall(get("/stream?n=10000"))
+        body = read_response(raw.makefile("rb"))[2]
+        assert body == b"".join(b"event: piece\ndata: %d\n\n" % i for i in range(10000))
+
+
+@case
+def what_is_not_http_gets_400(start):
+    with start() as server:
+        for request in [b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET  /\x01 HTTP/1.1\r\n\r\n",
+                        b"GET / HTTP/1.1\r\nbad header\r\n\r\n",
+                        b"GET / HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n",
+                        b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+                        b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+                        b"CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n",
+                        b"POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+                        b"POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: x\r\n\r\n"]:
+            status = status_of(server, request)
+            assert status in (400, 501), (request, status)
+        assert status_of(server, get("/hello", "connection: close")) == 200
+
+
+@case
+def limits_of_size_have_their_statuses(start):
+    with start(body_bytes=1000, header_bytes=2000, target_bytes=300) as server:
+        closing = "connection: close"
+        assert status_of(server, get("/" + "a" * 299, closing)) == 404
+        assert status_of(server, get("/" + "a" * 300, closing)) == 414
+        assert status_of(server, get("/" + "a" * 5000, closing)) == 414
+        assert status_of(server, get("/hello", closing, "x: " + "a" * 1900)) == 200
+        assert status_of(server, get("/hello", closing, "x: " + "a" * 2000)) == 431
+        assert status_of(server, get("/hello", closing, "x: " + "a" * 100000)) == 431
+        post = b"POST /echo HTTP/1.1\r\nhost: a\r\n"
+        assert status_of(server, post + b"connection: close\r\ncontent-length: 1000\r\n\r\n"
+                         + b"x" * 1000) == 200
+        # Refused at once, and told though most of the body was on its way.
+        assert status_of(server, post + b"content-length: 1001\r\n\r\n") == 413
+        assert status_of(server, post + b"content-length: 9000000\r\n\r\n" + b"x" * 9000000) == 413
+        chunk = b"200\r\n" + b"x" * 512 + b"\r\n"
+        assert status_of(server, post + b"transfer-encoding: chunked\r\n\r\n" + chunk * 2) == 413
+        expecting = post + b"expect: 100-continue\r\ncontent-length: 1001\r\n\r\n"
+        assert status_of(server, expecting) == 413
+
+
+@case
+def slow_requests_end(start):
+    limits = {"header_seconds": 0.2, "body_seconds": 0.3, "idle_seconds": 0.4}
+    with start(**limits) as server:
+        for request, status, seconds in [
+                (b"GET /hello HT", 408, 0.2), (b"P", 408, 0.2), (b"PRI * HT", 408, 0.2),
+                (b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nab", 408, 0.3),
+                (b"", 0, 0.4), (get("/hello"), 200, 0.4)]:
+            begin = time.monotonic()
+            assert status_of(server, request) == status, request
+            took = time.monotonic() - begin
+            assert seconds * 0.8 < took < seconds + 1.5, (request, took)
+        # A drop at a time does not help.
+        with connect(server) as raw:
+            begin = time.monotonic()
+            raw.settimeout(0.05)
+            answer = b""
+            with contextlib.suppress(ConnectionError):
+                for byte in get("/hello", *["x: y"] * 100):
+                    raw.sendall(bytes([byte]))
+                    with contextlib.suppress(TimeoutError):
+                        answer += raw.recv(100)
+                        break
+            assert time.monotonic() - begin < 2 and b" 408 " in answer
+        # An answer may take longer than all of these.
+        with connect(server) as raw:
+            raw.sendall(get("/hang"))
+            server.line("held /hang")
+            time.sleep(0.8)
+            assert status_of(server, get("/release", "connection: close")) == 200
+            assert read_response(raw.makefile("rb"))[2] == b"released"
+
+
+@case
+def held_connections_stall_nobody(start):
+    with start(connections=40) as server, contextlib.ExitStack() as held:
+        for i in range(39):
+            raw = held.enter_context(connect(server))
+            raw.sendall([b"", b"GET /he", get("/hang")][i % 3])
+        begin = time.monotonic()
+        with connect(server) as raw:
+            raw.sendall(get("/hello"))
+            assert read_response(raw.makefile("rb"))[2] == b"hello"
+            with connect(server) as more:
+                assert b" 503 " in read_until_closed(more)
+        assert time.monotonic() - begin < 1
+        deadline = time.monotonic() + 2
+        while status_of(server, get("/hello", "connection: close")) != 200:
+            assert time.monotonic() < deadline, "the place is not given back"
+
+
+@case
+def http1_clients_that_leave_are_noticed(start):
+    with start() as server:
+        for path in ("/hang", "/drip"):
+            raw = connect(server)
+            raw.sendall(get(path))
+            server.line(f"held {path}")
+            begin = time.monotonic()
+            raw.close()
+            server.line(f"gone {path}")
+            assert time.monotonic() - begin < SOON, time.monotonic() - begin
+
+
+@case
+def broken_answers_look_broken(start):
+    with start() as server, connect(server) as raw:
+        raw.sendall(get("/broken"))
+        assert raw.recv(4096)
+        assert status_of(server, get("/break", "connection: close")) == 200
+        assert not read_until_closed(raw).endswith(b"0\r\n\r\n")
+
+
+@case
+def slow_readers_hold_little_memory(start):
+    with start(buffer_bytes=65536) as server, connect(server, 4096) as raw:
+        raw.sendall(get("/pump?n=100000&size=1000"))
+        time.sleep(0.3)
+        before = server.memory()
+        time.sleep(0.5)
+        assert server.memory() - before < MIB
+        raw.settimeout(30)
+        size = 0
+        while size < 100_000_000:
+            size += len(raw.recv(1 << 20))
+        most = int(server.line("pump left 0").rpartition(" ")[2])
+        assert most <= 65536 + 1000, most
+
+
+@case
+def readers_that_take_nothing_are_cut(start):
+    with start(write_seconds=0.4) as server:
+        with connect(server, 4096) as raw:
+            raw.sendall(get("/pump?n=1000000&size=1000"))
+            server.line("pump left", 5)
+        with Http2(server.port) as client:
+            stream = client.request("GET", "/pump?n=1000&size=1000")
+            client.stop_reading()
+            server.line("pump left", 5)
+            assert client.wait(stream).is_reset
+            assert client.wait(client.request("GET", "/hello")).body == b"hello"
+
+
+@case
+def http2_by_prior_knowledge(start):
+    with start() as server, Http2(server.port) as client:
+        streams = [client.request("POST", f"/echo?{i}", b"%d" % i) for i in range(100)]
+        for i, stream in enumerate(streams):
+            answer = client.wait(stream)
+            assert answer.body == b"%d" % i and answer.headers["x-version"] == "2"
+            assert answer.headers["x-seen-host"] == "test"
+        answer = client.wait(client.request("HEAD", "/hello"))
+        assert answer.headers["content-length"] == "5" and answer.body == b""
+        big = bytes(range(256)) * 8192
+        assert client.wait(client.request("POST", "/echo", big)).body == big
+        body = client.wait(client.request("GET", "/stream?n=1000")).body
+        assert body.endswith(b"data: 999\n\n")
+
+
+@case
+def http2_has_limits(start):
+    with start(body_bytes=1000, header_bytes=2000, target_bytes=300, body_seconds=0.3,
+               idle_seconds=0.5) as server, Http2(server.port) as client:
+        def status(*arguments, **more):
+            return client.wait(client.request(*arguments, **more)).status
+        assert status("GET", "/" + "a" * 300) == 414
+        assert status("GET", "/hello", fields=[("x", "a" * 2000)]) == 431
+        assert status("GET", "/hello", fields=[("x", "a" * 30000)]) == 431
+        assert status("POST", "/echo", b"x" * 1001) == 413
+        assert status("POST", "/echo", b"x" * 1000) == 200
+        assert status("POST", "/echo", b"x", ends=False) == 408
+        begin = time.monotonic()
+        assert client.is_closed_within(3)
+        assert time.monotonic() - begin > 0.3
+
+
+@case
+def http2_clients_that_leave_are_noticed(start):
+    with start() as server, Http2(server.port) as client:
+        for path in ("/hang", "/drip"):
+            stream = client.request("GET", path)
+            server.line(f"held {path}")
+            begin = time.monotonic()
+            client.reset(stream)
+            server.line(f"gone {path}")
+            assert time.monotonic() - begin < SOON
+        client.request("GET", "/hang")
+        server.line("held /hang")
+        begin = time.monotonic()
+        client.close()
+        server.line("gone /hang")
+        assert time.monotonic() - begin < SOON
+
+
+@case
+def http2_slow_streams_stall_only_themselves(start):
+    with start(buffer_bytes=65536) as server, Http2(server.port) as client:
+        client.stop_reading()
+        slow = client.request("GET", "/pump?n=10000&size=1000")
+        quick = client.request("GET", "/hello")
+        assert client.wait(quick).body == b"hello"
+        client.read_on()
+        assert len(client.wait(slow).body) == 10_000_000
+        most = int(server.line("pump left 0").rpartition(" ")[2])
+        assert most <= 65536 + 1000, most
+
+
+@case
+def http2_resets_in_haste_end_the_connection(start):
+    with start() as server, Http2(server.port) as client:
+        for _ in range(20000):
+            if client.is_closed:
+                break
+            client.reset(client.request("GET", "/hang"))
+        assert client.is_closed_within(5)
+        assert status_of(server, get("/hello", "connection: close")) == 200
+
+
+@case
+def tls_speaks_what_is_negotiated(start):
+    with start(tls=True) as server:
+        context = server.context()
+        with context.wrap_socket(connect(server), server_hostname="localhost") as raw:
+            raw.sendall(get("/echo"))
+            headers = read_response(raw.makefile("rb"))[1]
+            assert headers["x-encrypted"] == "true" and headers["x-version"] == "1"
+            assert re.fullmatch(f'h3=":{server.port}"; ma=\\d+', headers["alt-svc"])
+        with Http2(server.port, context) as client:
+            headers = client.wait(client.request("GET", "/echo")).headers
+            assert headers["x-encrypted"] == "true" and headers["x-version"] == "2"
+            assert "alt-svc" in headers
+        with connect(server) as raw:
+            raw.sendall(get("/hello"))
+            assert b"hello" not in read_until_closed(raw)
+    with start(tls=True, header_seconds=0.2) as server, connect(server) as raw:
+        begin = time.monotonic()
+        assert read_until_closed(raw) == b"" and time.monotonic() - begin < 2
+
+
+@case
+def http3_serves_and_limits(start):
+    async def run(server):
+        async with connected(server) as client:
+            answers = await asyncio.gather(*[client.fetch("POST", f"/echo?{i}", b"%d" % i)
+                                             for i in range(100)])
+            for i, answer in enumerate(answers):
+                assert answer.body == b"%d" % i and answer.headers["x-version"] == "3"
+                assert answer.headers["x-seen-host"] == "localhost" and "date" in answer.headers
+            big = bytes(range(256)) * 4096
+            assert (await client.fetch("POST", "/echo", big)).body == big
+            # aioquic takes an answer to HEAD for a broken one when that tells its length.
+            head = await client.fetch("HEAD", "/stream")
+            assert head.status == 200 and head.body == b""
+            body = (await client.fetch("GET", "/stream?n=1000")).body
+            assert body.endswith(b"data: 999\n\n")
+            for path, fields, status in [("/" + "a" * 300, [], 414), ("/hello", ["a" * 2000], 431)]:
+                answer = await client.fetch("GET", path, fields=[("x", f) for f in fields])
+                assert answer.status == status, (path, answer.status)
+            assert (await client.fetch("POST", "/echo", bytes(big + b"x"))).status == 413
+            assert (await client.fetch("POST", "/echo", b"x", ends=False)).status == 408
+    with start(tls=True, body_bytes=MIB, header_bytes=2000, target_bytes=300,
+               body_seconds=0.3) as server:
+        asyncio.run(run(server))
+
+
+@case
+def http3_clients_that_leave_are_noticed(start):
+    async def run(server):
+        async with connected(server) as client:
+            for path in ("/hang", "/drip"):
+                stream = client.request("GET", path)
+                await asyncio.to_thread(server.line, f"held {path}")
+                begin = time.monotonic()
+                client.stop(stream)
+                await asyncio.to_thread(server.line, f"gone {path}")
+                assert time.monotonic() - begin < SOON
+            client.request("GET", "/hang")
+            await asyncio.to_thread(server.line, "held /hang")
+            begin = time.monotonic()
+            client.close()
+            await asyncio.to_thread(server.line, "gone /hang")
+            assert time.monotonic() - begin < SOON
+    with start(tls=True) as server:
+        asyncio.run(run(server))
+
+
+@case
+def http3_broken_answers_look_broken(start):
+    async def run(server):
+        async with connected(server) as client:
+            broken = client.request("GET", "/broken")
+            await asyncio.sleep(0.1)
+            await client.fetch("GET", "/break")
+            assert (await client.wait(broken)).is_reset
+    with start(tls=True) as server:
+        asyncio.run(run(server))
+
+
+@case
+def a_drain_lets_answers_end(start):
+    async def http3(server, stopping):
+        async with connected(server) as client:
+            drip = client.request("GET", "/drip")
+            await asyncio.to_thread(server.line, "held /drip")
+            await asyncio.to_thread(stopping)
+            assert b"last" in (await client.wait(drip)).body
+    with start(tls=True) as server:
+        context = server.context()
+        first = context.wrap_socket(connect(server), server_hostname="localhost")
+        idle = context.wrap_socket(connect(server), server_hostname="localhost")
+        releasing = context.wrap_socket(connect(server), server_hostname="localhost")
+        with first, idle, releasing, Http2(server.port, context) as client:
+            first.sendall(get("/drip"))
+            server.line("held /drip")
+            stream = client.request("GET", "/drip")
+            server.line("held /drip")
+            # Its body comes when the server has begun to stop.
+            releasing.sendall(b"POST /release HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\n")
+
+            def stopping():
+                server.tell("stop 5")
+                assert read_until_closed(idle) == b""
+                with contextlib.suppress(ConnectionError):
+                    connect(server).close()
+                    assert False, "still accepts"
+                releasing.sendall(b"x")
+            asyncio.run(http3(server, stopping))
+            assert read_until_closed(first).endswith(b"first;\r\n4\r\nlast\r\n0\r\n\r\n")
+            assert client.wait(stream).body == b"first;last"
+            begin = time.monotonic()
+            server.line("stopped")
+            assert time.monotonic() - begin < 2
+
+
+@case
+def a_stop_cuts_what_does_not_end(start):
+    for seconds in (0, 0.3):
+        with start() as server, connect(server) as raw, Http2(server.port) as client:
+            raw.sendall(get("/drip"))
+            client.request("GET", "/hang")
+            server.line("held")
+            server.line("held")
+            begin = time.monotonic()
+            server.tell(f"stop {seconds}")
+            server.line("stopped")
+            assert seconds <= time.monotonic() - begin < seconds + 1
+            assert not read_until_closed(raw).endswith(b"0\r\n\r\n")
+
+
+@case
+def what_cannot_be_bound_is_named(start):
+    with start() as server:
+        error = http_server.failure(start.program, port=server.port)
+        assert f"127.0.0.1:{server.port}: address in use" in error, error
+    error = http_server.failure(start.program, certificate="no/such.pem", key="no/such.key")
+    assert "no/such.pem" in error, error
+    error = http_server.failure(start.program, certificate=__file__, key=start.folder / "key.pem")
+    assert __file__ in error, error
+    error = http_server.failure(start.program, host="192.0.2.1")
+    assert "192.0.2.1:0" in error, error
+    if socket.has_ipv6 and pathlib.Path("/proc/net/if_inet6").exists():
+        for host in ("::1", "[::1]"):
+            with start(host=host) as server, socket.create_connection(("::1", server.port)) as raw:
+                raw.sendall(get("/hello", "connection: close"))
+                assert read_until_closed(raw).endswith(b"hello")
+
+
+def main():
+    program, *names = sys.argv[1:]
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        start = http_server.Starter(program, pathlib.Path(folder))
+        for function in CASES:
+            name = function.__name__
+            if names and name not in names:
+                continue
+            begin = time.monotonic()
+            try:
+                function(start)
+                passed += 1
+                print(f"ok {name} {time.monotonic() - begin:.2f} s", flush=True)
+            except Exception as error:  # whatever it is, the other cases still run
+                failed += 1
+                at = error.__traceback__
+                while at.tb_next and at.tb_next.tb_frame.f_code.co_filename == __file__:
+                    at = at.tb_next
+                print(f"FAILED {name} line {at.tb_lineno}: {type(error).__name__} {error}", flush=True)
+    print(passed, failed)
+    sys.exit(failed > 0 or passed == 0)
+
+
+if __name__ == "__main__":
+    main()
