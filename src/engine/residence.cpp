@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <zllm/base/check.h>
+#include <zllm/base/text.h>
 
 namespace zllm::engine {
 namespace {
@@ -75,8 +76,9 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
                            (job.is_prompt_read || !job.request.wants_prompt_log_probabilities);
   // The logits after the last token that was sent are needed.
   const std::uint64_t most = reads_cache ? choice.sent - 1 : 0;
+  const std::uint64_t context = model_.info().limits.context;
   const std::uint64_t expected =
-      std::min(job.prompt_size() + job.request.max_tokens, model_.info().limits.context);
+      std::min(job.prompt_size() + std::min(job.request.max_tokens, context), context);
   Result<CachedPrefix> prefix = cache_->acquire(choice.history, most, expected);
   while (!prefix.ok() && prefix.error().code == Code::resource_exhausted &&
          preempt_paused(residents)) {
@@ -139,6 +141,11 @@ void Residence::leave(const Job& job, Choice& choice, bool is_sound) {
   if (!is_sound || !job.request.writes_cache || choice.rows == 0) {
     release(choice);
     return;
+  }
+  // A prompt that was computed up to an anchor: what decoding makes of it is not kept.
+  if (model_.info().is_recurrent && choice.is_reading && choice.rows < job.prompt_size() &&
+      anchor_before(choice.rows) == choice.rows) {
+    keep_prompt(job, choice);
   }
   // A state that the cache cannot keep is no matter of the request's.
   const Status kept = cache_->keep(*choice.sequence, computed(choice));
