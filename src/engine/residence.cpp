@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <zllm/base/check.h>
+#include <zllm/base/text.h>
 
 namespace zllm::engine {
 namespace {
@@ -63,7 +64,7 @@ Result<Residence::Seating> Residence::swap_in(Choice& choice, std::vector<Reside
     if (sequence.error().code != Code::resource_exhausted) {
       return std::move(sequence).error();
     }
-    if (!make_room(choice.wanted_rows()) && !preempt_paused(residents)) {
+    if (!cache_->evict_one() && !preempt_paused(residents)) {
       return residents.empty() ? Result<Seating>(std::move(sequence).error()) : Seating::full;
     }
   }
@@ -75,8 +76,9 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
                            (job.is_prompt_read || !job.request.wants_prompt_log_probabilities);
   // The logits after the last token that was sent are needed.
   const std::uint64_t most = reads_cache ? choice.sent - 1 : 0;
+  const std::uint64_t context = model_.info().limits.context;
   const std::uint64_t expected =
-      std::min(job.prompt_size() + job.request.max_tokens, model_.info().limits.context);
+      std::min(job.prompt_size() + std::min(job.request.max_tokens, context), context);
   Result<CachedPrefix> prefix = cache_->acquire(choice.history, most, expected);
   while (!prefix.ok() && prefix.error().code == Code::resource_exhausted &&
          preempt_paused(residents)) {
@@ -101,6 +103,10 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
 
 bool Residence::seat_beside(const Choice& other, Choice& choice) {
   Result<SequenceId> sequence = model_.states().fork(*other.sequence);
+  while (!sequence.ok() && sequence.error().code == Code::resource_exhausted &&
+         cache_->evict_one()) {
+    sequence = model_.states().fork(*other.sequence);
+  }
   if (!sequence.ok()) {
     return false;
   }
@@ -137,6 +143,11 @@ void Residence::leave(const Job& job, Choice& choice, bool is_sound) {
     release(choice);
     return;
   }
+  // A prompt that was computed up to an anchor: what decoding makes of it is not kept.
+  if (model_.info().is_recurrent && choice.is_reading && choice.rows < job.prompt_size() &&
+      anchor_before(choice.rows) == choice.rows) {
+    keep_prompt(job, choice);
+  }
   // A state that the cache cannot keep is no matter of the request's.
   const Status kept = cache_->keep(*choice.sequence, computed(choice));
   static_cast<void>(kept);
@@ -171,7 +182,8 @@ std::uint64_t Residence::cut(const Job& job) const {
 bool Residence::has_room(std::uint64_t rows, std::vector<Resident>& residents) {
   for (;;) {
     const std::uint64_t needed = promised(residents) + rows;
-    if (model_.states().free_rows() >= needed || cache_->make_room(needed)) {
+    if (model_.states().free_rows() >= needed ||
+        (needed <= capacity_rows_ && cache_->make_room(needed))) {
       return true;
     }
     if (!preempt_paused(residents)) {

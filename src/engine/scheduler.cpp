@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <zllm/base/check.h>
+#include <zllm/engine/prompt_sharing.h>
 
 namespace zllm::engine {
 namespace {
@@ -51,7 +52,7 @@ bool Scheduler::step(Clock::time_point now) {
   if (has_work) {
     run(std::move(turns));
   }
-  publish();
+  publish(has_work);
   flush();
   return has_work;
 }
@@ -84,7 +85,7 @@ void Scheduler::shut_down() {
   for (const auto& job : running_) {
     stop(*job);
   }
-  publish();
+  publish(false);
   flush();
 }
 
@@ -148,7 +149,13 @@ bool Scheduler::start_next() {
   std::optional<Resident> next = first_parked();
   const std::optional<std::int32_t> priority = queue_.front_priority();
   if (priority && (!next || next->job->request.priority < *priority)) {
+    if (!next && awaiting_jobs() >= options_.sequences) {
+      return false;
+    }
     next = admit_front();
+    if (awaits_prompt(*next->job)) {
+      return true;
+    }
   }
   if (!next) {
     return false;
@@ -169,7 +176,7 @@ bool Scheduler::start_next() {
 // The first choice that runs but has no state. Choices beside the first wait for the prompt.
 std::optional<Scheduler::Resident> Scheduler::first_parked() {
   for (const auto& job : running_) {
-    if (job->is_ended || job->events->room() == 0) {
+    if (job->is_ended || job->events->room() == 0 || awaits_prompt(*job)) {
       continue;
     }
     for (Choice& choice : job->choices) {
@@ -182,15 +189,25 @@ std::optional<Scheduler::Resident> Scheduler::first_parked() {
   return {};
 }
 
+bool Scheduler::awaits_prompt(const Job& job) const {
+  return options_.prefix_cache.is_enabled && !job.is_prompt_read &&
+         std::ranges::any_of(running_, [&](const auto& other) {
+           return awaits_prompt_of(job, *other, model_.info().is_recurrent);
+         });
+}
+
+std::size_t Scheduler::awaiting_jobs() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(running_, [this](const auto& job) { return awaits_prompt(*job); }));
+}
+
 Scheduler::Resident Scheduler::admit_front() {
   const auto found = waiting_.find(*queue_.front());
   queue_.pop();
   std::unique_ptr<Job> job = std::move(found->second);
   waiting_.erase(found);
-  const auto rank = [](const std::unique_ptr<Job>& a) {
-    return std::pair(-std::int64_t{a->request.priority}, a->id);
-  };
-  const auto at = std::ranges::upper_bound(running_, rank(job), {}, rank);
+  const auto at = std::ranges::find_if(
+      running_, [&](const auto& other) { return other->request.priority < job->request.priority; });
   Job& admitted = **running_.insert(at, std::move(job));
   for (Choice& choice : admitted.choices) {
     if (!choice.is_over) {
@@ -262,7 +279,7 @@ void Scheduler::fail(Job& job, FailureKind kind, Error error) {
   end(job, Failed{.kind = kind, .error = std::move(error)});
 }
 
-void Scheduler::publish() {
+void Scheduler::publish(bool has_work) {
   Statistics& now = statistics_;
   const std::vector<Resident> all = residents();
   now.queued_requests = waiting_.size();
@@ -273,12 +290,21 @@ void Scheduler::publish() {
       std::ranges::count_if(all, [](const Resident& r) { return r.is_paused(); }));
   now.free_rows = model_.states().free_rows();
   now.used_rows = residence_.capacity_rows() - std::min(now.free_rows, residence_.capacity_rows());
+  // Counting what the cache holds takes time by its size.
+  constexpr std::uint64_t kRoundsBetween = 64;
+  if (!ended_.empty() || !has_work || now.rounds % kRoundsBetween == 0) {
+    publish_cache();
+  }
+  publish_(now);
+}
+
+void Scheduler::publish_cache() {
+  Statistics& now = statistics_;
   const PrefixCacheStatistics cache = residence_.cache().statistics();
   now.cache_bytes = cache.bytes;
   now.cache_entries = cache.entries;
   now.cache_evictions = cache.evictions;
   now.disk_bytes = cache.disk_bytes;
-  publish_(now);
 }
 
 // Tells readers last of all, so that whoever knows of the end finds its pages free.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <vector>
 
 #include <zllm/engine/scheduler_fixture_test-inl.h>
@@ -32,107 +31,6 @@ TYPED_TEST(Scheduling, AnswersLikeASessionAndTellsInOrder) {
   EXPECT_EQ(bench.statistics.finished_requests, 1u);
   EXPECT_EQ(bench.statistics.running_sequences, 0u);
   EXPECT_EQ(bench.statistics.generated_tokens, wanted.tokens.size());
-}
-
-struct Mix {
-  hashed::Sizes sizes;
-  LoopOptions options;
-};
-
-// Requests of all kinds with readers of all kinds; every answer is that of its single run.
-template <class Model>
-void run_mix(const Mix& mix, std::uint64_t seed, Statistics& last) {
-  SchedulerBench<Model> bench(mix.sizes, mix.options);
-  std::mt19937_64 random(seed);
-  const auto draw = [&](std::uint64_t most) { return random() % most; };
-  struct Case {
-    Request copy;
-    Asked asked;
-    bool is_cancelled = false;
-  };
-  std::vector<Case> cases;
-  constexpr std::size_t kRequests = 64;
-  std::size_t ended = 0;
-  for (std::size_t steps = 0; ended < kRequests; ++steps) {
-    ASSERT_LT(steps, 40000u) << "stuck with " << ended << " ended";
-    if (cases.size() < kRequests && draw(3) == 0) {
-      const auto make = [&, kind = draw(4), length = 1 + draw(90), tokens = 1 + draw(30),
-                         choices = draw(5) == 0 ? 3 : 1, priority = draw(3), caller = draw(3),
-                         temperature = draw(3)] {
-        // Half of the prompts begin alike.
-        std::vector<TokenId> prompt = some_tokens(kind < 2 ? 70 : 0, 1);
-        const std::vector<TokenId> rest = some_tokens(length, kind + length);
-        prompt.insert(prompt.end(), rest.begin(), rest.end());
-        Request request = plain_request(std::move(prompt), tokens, length);
-        request.choices = static_cast<std::uint32_t>(choices);
-        request.priority = static_cast<std::int32_t>(priority);
-        request.caller = std::to_string(caller);
-        request.sampling.temperature = static_cast<double>(temperature) * 0.7;
-        request.sampling.frequency_penalty = temperature == 1 ? 0.5 : 0.0;
-        request.end_tokens = {3};
-        return request;
-      };
-      cases.push_back({.copy = make(), .asked = bench.ask(make())});
-    }
-    for (Case& one : cases) {
-      if (one.asked.ended) {
-        continue;
-      }
-      if (draw(400) == 0) {
-        one.asked.stream->cancel();
-        one.is_cancelled = true;
-      }
-      if (draw(300) == 0) {
-        one.asked.stream->cancel_choice(static_cast<std::uint32_t>(draw(3)));
-        one.is_cancelled = true;
-      }
-      if (draw(2) == 0) {
-        one.asked.read(draw(20));
-        ended += one.asked.ended ? 1U : 0U;
-      }
-    }
-    bench.step();
-  }
-  for (const Case& one : cases) {
-    EXPECT_EQ(one.asked.failure(), "");
-    for (std::uint32_t choice = 0; choice < one.copy.choices; ++choice) {
-      const Generation wanted = alone<Model>(one.copy, choice, mix.sizes);
-      std::vector<TokenId> tokens = wanted.tokens;
-      if (one.asked.reason(choice) == FinishReason::cancelled) {
-        EXPECT_TRUE(one.is_cancelled);
-        ASSERT_LE(one.asked.tokens[choice].size(), tokens.size());
-        tokens.resize(one.asked.tokens[choice].size());
-      } else {
-        EXPECT_EQ(one.asked.reason(choice), wanted.reason);
-      }
-      EXPECT_EQ(one.asked.tokens[choice], tokens);
-    }
-  }
-  last = bench.statistics;
-  bench.scheduler.reset();
-  EXPECT_EQ(bench.model.states().free_rows(), bench.capacity_rows) << "pages are lost";
-}
-
-TYPED_TEST(Scheduling, MixedRequestsEachEqualTheirSingleRun) {
-  const Mix mix{.sizes = {}, .options = {.sequences = 6, .prefill_rows = 8, .buffered_events = 5}};
-  Statistics last;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    run_mix<TypeParam>(mix, seed, last);
-  }
-  EXPECT_EQ(last.preemptions, 0u);
-}
-
-TYPED_TEST(Scheduling, PreemptionChangesNoAnswer) {
-  for (const std::uint64_t swap_bytes : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
-    const Mix mix{.sizes = {.pages = 70, .sequences = 7},
-                  .options = {.sequences = 5, .buffered_events = 4, .swap_bytes = swap_bytes}};
-    Statistics last;
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      run_mix<TypeParam>(mix, seed, last);
-      EXPECT_GT(last.preemptions, 0u);
-      EXPECT_EQ(last.swapped_bytes > 0, swap_bytes > 0);
-    }
-  }
 }
 
 TYPED_TEST(Scheduling, AFullCacheStopsNobody) {
@@ -361,6 +259,33 @@ TYPED_TEST(Scheduling, ASlowReaderStallsOnlyItself) {
   EXPECT_EQ(slow.tokens[0], alone<TypeParam>(plain_request(some_tokens(10, 1), 30, 1)).tokens);
 }
 
+TYPED_TEST(Scheduling, SlowReadersThatWerePreemptedStopNobody) {
+  SchedulerBench<TypeParam> bench({.pages = 16, .sequences = 2},
+                                  {.sequences = 2, .buffered_events = 2});
+  std::vector<Asked> slow;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    slow.push_back(bench.ask(plain_request(some_tokens(20, i), 10, i)));
+  }
+  bench.run();
+  Asked fast = bench.ask(plain_request(some_tokens(20, 9), 10, 9));
+  while (bench.step()) {
+    fast.read();
+  }
+  fast.read();
+  ASSERT_TRUE(fast.ended);
+  EXPECT_EQ(fast.tokens[0].size(), 10u);
+  EXPECT_GT(bench.statistics.preemptions, 0u);
+  for (int i = 0; i < 100; ++i) {
+    bench.step();
+    for (Asked& asked : slow) {
+      asked.read();
+    }
+  }
+  for (std::uint64_t i = 0; i < slow.size(); ++i) {
+    EXPECT_EQ(slow[i].tokens[0], alone<TypeParam>(plain_request(some_tokens(20, i), 10, i)).tokens);
+  }
+}
+
 TYPED_TEST(Scheduling, TheContextEndsAnAnswer) {
   SchedulerBench<TypeParam> bench({.context = 40});
   const Request request = plain_request(some_tokens(30, 1), 100);
@@ -463,6 +388,64 @@ TYPED_TEST(Scheduling, BansEndTokensBeforeTheLeastLength) {
   EXPECT_EQ(asked.reason(), FinishReason::end_token);
   EXPECT_TRUE(asked.finished[0]->end_token);
   EXPECT_TRUE(std::ranges::all_of(asked.tokens[0], [](TokenId token) { return token >= 20; }));
+}
+
+TYPED_TEST(Scheduling, LaterRequestsStartFromWhatWasComputed) {
+  SchedulerBench<TypeParam> bench({.pages = 400}, {.sequences = 4});
+  std::vector<TokenId> longer = some_tokens(150, 1);
+  const std::vector<TokenId> start = some_tokens(140, 1);
+  const auto ask = [&](const std::vector<TokenId>& prompt) {
+    return bench.ask(plain_request(prompt, 5, 2));
+  };
+  Asked first = ask(start);
+  // Asked at the same time, they wait for the first one's prompt.
+  Asked second = ask(start);
+  Asked third = ask(longer);
+  bench.run();
+  const std::uint64_t computed = bench.statistics.prompt_tokens;
+  Asked fourth = ask(start);
+  bench.run();
+  for (Asked *const asked : {&first, &second, &third, &fourth}) {
+    asked->read();
+    EXPECT_EQ(asked->failure(), "");
+  }
+  // A recurrent state is kept at the last anchor before the last token.
+  constexpr bool kIsRecurrent = TypeParam::kIsRecurrent;
+  EXPECT_EQ(first.prompt_read->cached_tokens, 0u);
+  EXPECT_EQ(second.prompt_read->cached_tokens, kIsRecurrent ? 128u : 139u);
+  EXPECT_EQ(third.prompt_read->cached_tokens, kIsRecurrent ? 128u : 140u);
+  EXPECT_EQ(fourth.prompt_read->cached_tokens, kIsRecurrent ? 128u : 139u);
+  EXPECT_EQ(bench.statistics.prompt_tokens - computed, kIsRecurrent ? 12u : 1u);
+  EXPECT_EQ(first.tokens, second.tokens);
+  EXPECT_EQ(first.tokens, fourth.tokens);
+  EXPECT_EQ(first.tokens[0], alone<TypeParam>(plain_request(start, 5, 2)).tokens);
+  EXPECT_EQ(third.tokens[0], alone<TypeParam>(plain_request(longer, 5, 2)).tokens);
+}
+
+TYPED_TEST(Scheduling, ACancelledRequestLeavesItsPrefix) {
+  SchedulerBench<TypeParam> bench;
+  Asked cancelled = bench.ask(plain_request(some_tokens(90, 1), 50));
+  for (int i = 0; i < 6; ++i) {
+    bench.step();
+  }
+  cancelled.stream->cancel();
+  Request silent = plain_request(some_tokens(90, 2), 50);
+  silent.writes_cache = false;
+  Asked unkept = bench.ask(std::move(silent));
+  bench.run();
+  Asked again = bench.ask(plain_request(some_tokens(90, 1), 5));
+  Asked other = bench.ask(plain_request(some_tokens(90, 2), 5));
+  Request blind = plain_request(some_tokens(90, 1), 5);
+  blind.reads_cache = false;
+  Asked cold = bench.ask(std::move(blind));
+  bench.run();
+  again.read();
+  other.read();
+  cold.read();
+  EXPECT_EQ(again.prompt_read->cached_tokens, TypeParam::kIsRecurrent ? 64u : 89u);
+  EXPECT_EQ(other.prompt_read->cached_tokens, 0u);
+  EXPECT_EQ(cold.prompt_read->cached_tokens, 0u);
+  EXPECT_EQ(cold.tokens, again.tokens);
 }
 
 TYPED_TEST(Scheduling, ShuttingDownEndsEverything) {
