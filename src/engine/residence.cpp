@@ -90,6 +90,7 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
   }
   choice.sequence = prefix->sequence;
   choice.rows = prefix->rows;
+  job.branch_rows = std::min(prefix->branch_rows, anchor_before(job.prompt_size() - 1));
   if (!has_room(choice.rows_left() + kHeadroomRows, residents)) {
     release(choice);
     return Seating::full;
@@ -168,7 +169,12 @@ bool Residence::make_room(std::uint64_t rows) {
 }
 
 std::uint64_t Residence::cut(const Job& job) const {
-  return model_.info().is_recurrent ? anchor_before(job.prompt_size() - 1) : 0;
+  if (!model_.info().is_recurrent) {
+    return 0;
+  }
+  const Choice *const reader = job.leader();
+  const bool is_before = reader != nullptr && reader->rows < job.branch_rows;
+  return is_before ? job.branch_rows : anchor_before(job.prompt_size() - 1);
 }
 
 // Whether `rows` more rows find room beside what residents are going to need. A choice that is

@@ -197,8 +197,10 @@ void Scheduler::commit(const Turn& turn) {
   }
   queue_.charge(job.request.caller, turn.rows);
   const bool is_recurrent = model_.info().is_recurrent;
-  const std::uint64_t kept = is_recurrent ? residence_.cut(job) : job.prompt_size();
-  if (kept != 0 && choice.rows == kept && choice.is_reading) {
+  // The cache thins out anchors that nothing else starts from.
+  const bool is_kept =
+      is_recurrent ? anchor_before(choice.rows) == choice.rows : choice.rows == job.prompt_size();
+  if (is_kept && choice.is_reading) {
     residence_.keep_prompt(job, choice);
   }
   choice.is_reading = choice.is_reading && choice.rows_left() != 0;
