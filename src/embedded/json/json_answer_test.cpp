@@ -119,7 +119,7 @@ TEST_F(JsonAnswerTest, WaitsNoLongerThanAsked) {
   const auto answer = ask("chat", concat("{", kQuestion, R"(,"stream":true})"));
   std::size_t items = 0;
   while (!answer->is_done()) {
-    items += answer->next(std::chrono::milliseconds(1)) ? 1 : 0;
+    items += answer->next(std::chrono::milliseconds(1)) ? std::size_t{1} : 0;
   }
   EXPECT_GT(items, 2u);
   EXPECT_FALSE(answer->try_next());
