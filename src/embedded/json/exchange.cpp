@@ -81,7 +81,11 @@ std::string model_name(const JsonRequest& request, const Json& body) {
 }  // namespace
 
 Outcome<JsonExchange> read_exchange(const JsonRequest& request) {
-  ZLLM_TRY(const Json body, Json::parse(request.body, "the body"));
+  const auto parsed = Json::parse(request.body, "the body");
+  if (!parsed.ok()) {
+    return Failure(FailureKind::invalid, parsed.error().message);
+  }
+  const Json& body = *parsed;
   if (body.as_object() == nullptr) {
     return Failure(FailureKind::invalid, "the body must be a JSON object");
   }
