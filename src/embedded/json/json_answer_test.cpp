@@ -61,6 +61,8 @@ TEST_F(JsonAnswerTest, AStreamTellsTheTextOfTheBody) {
   const Json whole = body_of("chat", concat("{", kQuestion, "}"), 200);
   EXPECT_EQ(*at(at(first(whole, "choices"), "message"), "content").as_string(), kScript);
   EXPECT_EQ(*at(whole, "model").as_string(), "m");
+  const Json unnamed = body_of("chat", R"({"messages":[{"role":"user","content":"Hi"}]})", 200);
+  EXPECT_EQ(*at(unnamed, "model").as_string(), "scripted");
   const auto stream = ask("chat", concat("{", kQuestion, R"(,"stream":true})"));
   EXPECT_TRUE(stream->is_stream());
   std::string text;
