@@ -58,6 +58,7 @@ struct Job {
 
   bool is_prompt_read = false;
   std::uint64_t cached_tokens = 0;
+  std::uint64_t branch_rows = 0;  // where a copy helps prompts that start alike
   std::vector<sampling::LogProbabilities> prompt_scores;
   std::uint32_t preemptions = 0;
   bool is_ended = false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <zllm/base/check.h>
+#include <zllm/base/text.h>
 
 namespace zllm::engine {
 namespace {
@@ -75,8 +76,9 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
                            (job.is_prompt_read || !job.request.wants_prompt_log_probabilities);
   // The logits after the last token that was sent are needed.
   const std::uint64_t most = reads_cache ? choice.sent - 1 : 0;
+  const std::uint64_t context = model_.info().limits.context;
   const std::uint64_t expected =
-      std::min(job.prompt_size() + job.request.max_tokens, model_.info().limits.context);
+      std::min(job.prompt_size() + std::min(job.request.max_tokens, context), context);
   Result<CachedPrefix> prefix = cache_->acquire(choice.history, most, expected);
   while (!prefix.ok() && prefix.error().code == Code::resource_exhausted &&
          preempt_paused(residents)) {
@@ -88,6 +90,7 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
   }
   choice.sequence = prefix->sequence;
   choice.rows = prefix->rows;
+  job.branch_rows = std::min(prefix->branch_rows, anchor_before(job.prompt_size() - 1));
   if (!has_room(choice.rows_left() + kHeadroomRows, residents)) {
     release(choice);
     return Seating::full;
@@ -140,6 +143,11 @@ void Residence::leave(const Job& job, Choice& choice, bool is_sound) {
     release(choice);
     return;
   }
+  // A prompt that was computed up to an anchor: what decoding makes of it is not kept.
+  if (model_.info().is_recurrent && choice.is_reading && choice.rows < job.prompt_size() &&
+      anchor_before(choice.rows) == choice.rows) {
+    keep_prompt(job, choice);
+  }
   // A state that the cache cannot keep is no matter of the request's.
   const Status kept = cache_->keep(*choice.sequence, computed(choice));
   static_cast<void>(kept);
@@ -161,7 +169,12 @@ bool Residence::make_room(std::uint64_t rows) {
 }
 
 std::uint64_t Residence::cut(const Job& job) const {
-  return model_.info().is_recurrent ? anchor_before(job.prompt_size() - 1) : 0;
+  if (!model_.info().is_recurrent) {
+    return 0;
+  }
+  const Choice *const reader = job.leader();
+  const bool is_before = reader != nullptr && reader->rows < job.branch_rows;
+  return is_before ? job.branch_rows : anchor_before(job.prompt_size() - 1);
 }
 
 // Whether `rows` more rows find room beside what residents are going to need. A choice that is

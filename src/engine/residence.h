@@ -44,7 +44,7 @@ class Residence {
   void keep_prompt(const Job& job, const Choice& choice);
   // Frees rows of the cache; false when nothing was freed.
   bool make_room(std::uint64_t rows);
-  // The row at which a recurrent model's prompt is cut; 0 = nowhere.
+  // The next row at which a recurrent model's prompt is cut; 0 = nowhere.
   std::uint64_t cut(const Job& job) const;
 
   PrefixCache& cache() { return *cache_; }

@@ -13,8 +13,8 @@ std::vector<std::size_t> answers_in_order(std::span<const PendingRows> pending) 
       order.push_back(i);
     }
   }
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return std::tuple(pending[i].rows > 1, pending[i].last_round);
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    return std::tuple(pending[i].rows > 1, pending[i].last_round, i);
   });
   return order;
 }

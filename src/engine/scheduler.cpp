@@ -149,7 +149,7 @@ bool Scheduler::start_next() {
   std::optional<Resident> next = first_parked();
   const std::optional<std::int32_t> priority = queue_.front_priority();
   if (priority && (!next || next->job->request.priority < *priority)) {
-    if (!next && parked_jobs() >= options_.sequences) {
+    if (!next && awaiting_jobs() >= options_.sequences) {
       return false;
     }
     next = admit_front();
@@ -196,12 +196,9 @@ bool Scheduler::awaits_prompt(const Job& job) const {
          });
 }
 
-// Requests that run but hold nothing; a few of them may wait for a prompt that others compute.
-std::size_t Scheduler::parked_jobs() const {
-  return static_cast<std::size_t>(std::ranges::count_if(running_, [](const auto& job) {
-    return std::ranges::none_of(job->choices,
-                                [](const Choice& c) { return c.sequence.has_value(); });
-  }));
+std::size_t Scheduler::awaiting_jobs() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(running_, [this](const auto& job) { return awaits_prompt(*job); }));
 }
 
 Scheduler::Resident Scheduler::admit_front() {
@@ -209,10 +206,8 @@ Scheduler::Resident Scheduler::admit_front() {
   queue_.pop();
   std::unique_ptr<Job> job = std::move(found->second);
   waiting_.erase(found);
-  const auto rank = [](const std::unique_ptr<Job>& a) {
-    return std::pair(-std::int64_t{a->request.priority}, a->id);
-  };
-  const auto at = std::ranges::upper_bound(running_, rank(job), {}, rank);
+  const auto at = std::ranges::find_if(
+      running_, [&](const auto& other) { return other->request.priority < job->request.priority; });
   Job& admitted = **running_.insert(at, std::move(job));
   for (Choice& choice : admitted.choices) {
     if (!choice.is_over) {

@@ -14,6 +14,7 @@
 #include <zllm/engine/job.h>
 #include <zllm/engine/loop.h>
 #include <zllm/engine/prefix_cache.h>
+#include <zllm/engine/prompt_budget.h>
 #include <zllm/engine/request_queue.h>
 #include <zllm/engine/residence.h>
 #include <zllm/engine/round_planner.h>
@@ -57,7 +58,7 @@ class Scheduler {
   bool start_next();
   std::optional<Resident> first_parked();
   bool awaits_prompt(const Job& job) const;
-  std::size_t parked_jobs() const;
+  std::size_t awaiting_jobs() const;
   Resident admit_front();
   std::vector<Resident> residents() const;
   std::size_t active() const;
@@ -66,6 +67,7 @@ class Scheduler {
   PendingRows pending(const Resident& resident) const;
   void run(std::vector<Turn> turns);
   runtime::Round round_of(const std::vector<Turn>& turns) const;
+  void note_round(const std::vector<Turn>& turns, Clock::time_point begin);
   bool free_memory(std::uint64_t rows);
   void run_alone(const std::vector<Turn>& turns);
   void digest(const std::vector<Turn>& turns, const runtime::Round& round,
@@ -90,8 +92,9 @@ class Scheduler {
   Residence residence_;
   AnswerWriter writer_;
   RequestQueue queue_;
+  PromptBudget budget_;
   std::map<std::uint64_t, std::unique_ptr<Job>> waiting_;
-  std::vector<std::unique_ptr<Job>> running_;  // higher priority first, then in order of arrival
+  std::vector<std::unique_ptr<Job>> running_;  // higher priority first, then as they were admitted
   std::vector<std::pair<std::shared_ptr<EventBuffer>, Ended>> ended_;
   // Paused choices when a choice found no place; nothing = since then one was given up.
   std::optional<std::size_t> blocked_;

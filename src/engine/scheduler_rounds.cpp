@@ -7,10 +7,6 @@
 namespace zllm::engine {
 namespace {
 
-// Rows of prompts beside answers: an eighth of a second or less on a few cores for models of some
-// billion parameters, and enough rows that weights are read for a reason.
-constexpr std::uint64_t kPromptRows = 128;
-
 // Every row of such a prompt has logits of the whole vocabulary.
 constexpr std::uint64_t kScoredRows = 64;
 
@@ -34,7 +30,7 @@ std::vector<Scheduler::Turn> Scheduler::plan() {
   }
   const std::uint64_t anchor = model_.info().is_recurrent ? kAnchorRows : 0;
   const std::uint64_t prompt_rows =
-      options_.prefill_rows == 0 ? kPromptRows : options_.prefill_rows;
+      options_.prefill_rows == 0 ? budget_.rows() : options_.prefill_rows;
   std::vector<Turn> turns;
   for (const PlannedRows& planned : plan_round(rows, {.rows = model_.info().limits.rows,
                                                       .sequences = options_.sequences,
@@ -93,6 +89,7 @@ void Scheduler::run(std::vector<Turn> turns) {
     const Result<runtime::RoundOutput> output = model_.submit(round);
     if (output.ok()) {
       ++statistics_.rounds;
+      note_round(turns, begin);
       digest(turns, round, *output);
       statistics_.last_round_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
       statistics_.busy_seconds += statistics_.last_round_seconds;
@@ -110,6 +107,16 @@ void Scheduler::run(std::vector<Turn> turns) {
          output.error());
     return;
   }
+}
+
+void Scheduler::note_round(const std::vector<Turn>& turns, Clock::time_point begin) {
+  std::uint64_t answer_rows = 0;
+  std::uint64_t prompt_rows = 0;
+  for (const Turn& turn : turns) {
+    (turn.choice->is_reading ? prompt_rows : answer_rows) += turn.rows;
+  }
+  budget_.note(answer_rows, prompt_rows,
+               std::chrono::duration<double>(Clock::now() - begin).count());
 }
 
 // Evicts, else preempts a paused choice, else the last one; never the first.
@@ -190,8 +197,10 @@ void Scheduler::commit(const Turn& turn) {
   }
   queue_.charge(job.request.caller, turn.rows);
   const bool is_recurrent = model_.info().is_recurrent;
-  const std::uint64_t kept = is_recurrent ? residence_.cut(job) : job.prompt_size();
-  if (kept != 0 && choice.rows == kept && choice.is_reading) {
+  // The cache thins out anchors that nothing else starts from.
+  const bool is_kept =
+      is_recurrent ? anchor_before(choice.rows) == choice.rows : choice.rows == job.prompt_size();
+  if (is_kept && choice.is_reading) {
     residence_.keep_prompt(job, choice);
   }
   choice.is_reading = choice.is_reading && choice.rows_left() != 0;

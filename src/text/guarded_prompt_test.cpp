@@ -34,7 +34,8 @@ std::string request_of(std::string_view content) {
 
 std::string rendered(std::string_view request) {
   const ChatTemplate compiled = *ChatTemplate::compile(kTemplate);
-  return *compiled.render(request, RenderOptions());
+  const Result<std::string> text = compiled.render(request, RenderOptions());
+  return text.ok() ? *text : text.error().message;
 }
 
 std::size_t specials_in(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {

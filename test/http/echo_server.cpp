@@ -62,11 +62,13 @@ class Pump : public std::enable_shared_from_this<Pump> {
       if (!writer_->write(piece_)) {
         print(concat("pump left ", left_, " most ", most_));
         left_ = 0;
+        writer_->set_notifier(nullptr);
         return;
       }
       most_ = std::max(most_, writer_->pending());
       if (--left_ == 0) {
         writer_->finish();
+        writer_->set_notifier(nullptr);
         print(concat("pump left 0 most ", most_));
       }
     }

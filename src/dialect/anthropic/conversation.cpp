@@ -76,10 +76,15 @@ class TurnReader {
     FieldReader fields(message, path);
     fields.require("role");
     fields.require("content");
-    const auto role = fields.word("role", {"user", "assistant"});
+    const auto role = fields.word("role", {"user", "assistant", "system"});
     const Json *content = fields.take("content");
     ZLLM_TRY(fields.finish());
     const std::string place = fields.path_of("content");
+    if (*role == "system") {
+      ZLLM_TRY(std::string text, read_plain_content(*content, place, "in a system message"));
+      turns_.push_back({.role = Role::system, .content = std::move(text)});
+      return Done{};
+    }
     const bool is_user = *role == "user";
     if (const std::string *text = content->as_string(); text != nullptr) {
       is_user ? add_user_text(*text) : add_assistant_text(*text);

@@ -110,6 +110,11 @@ bool read_prompt(FieldReader& fields, Request& request) {
   read_cache_control(fields);
   fields.refuse("container", "there are no containers");
   fields.refuse("mcp_servers", "the server connects to no other");
+  fields.refuse("diagnostics", "caches are not diagnosed");
+  fields.refuse("inference_geo", "the model runs where the server does");
+  if (fields.word("speed", {"standard", "fast"}) == "fast") {
+    fields.fail(unsupported_field(fields.path_of("speed"), "there is only 'standard'"));
+  }
   fields.refuse("context_management", "the context is what the messages are");
   read_prefill(fields, conversation);
   request.input = std::move(conversation);

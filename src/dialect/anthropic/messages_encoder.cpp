@@ -247,6 +247,8 @@ class MessagesEncoder : public Encoder {
     json.integer("cache_creation_input_tokens", 0);
     json.integer("cache_read_input_tokens", usage_.cached_tokens);
     json.integer("output_tokens", usage_.completion_tokens);
+    json.begin_object("output_tokens_details");
+    json.integer("thinking_tokens", usage_.reasoning_tokens).end_object();
     if (names_tier) {
       json.text("service_tier", "standard");
     }

@@ -23,7 +23,10 @@ Event event(What what) {
 }
 
 Event ended() {
-  return event(Ended{.usage = {.prompt_tokens = 10, .cached_tokens = 4, .completion_tokens = 6},
+  return event(Ended{.usage = {.prompt_tokens = 10,
+                               .cached_tokens = 4,
+                               .completion_tokens = 6,
+                               .reasoning_tokens = 2},
                      .timings = {}});
 }
 
@@ -69,7 +72,7 @@ TEST(MessagesEncoder, StreamsTypedBlocks) {
   EXPECT_THAT(
       streamed(whole_answer()),
       ElementsAre(
-          R"({"type":"message_start","message":{"id":"msg_u1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":6,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,"output_tokens":0,"service_tier":"standard"}}})",
+          R"({"type":"message_start","message":{"id":"msg_u1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":6,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,"output_tokens":0,"output_tokens_details":{"thinking_tokens":0},"service_tier":"standard"}}})",
           R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}})",
           R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}})",
           R"({"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"zllm-u1"}})",
@@ -84,7 +87,7 @@ TEST(MessagesEncoder, StreamsTypedBlocks) {
           R"({"type":"content_block_stop","index":2})",
           R"({"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_c2","name":"g","input":{}}})",
           R"({"type":"content_block_stop","index":3})",
-          R"({"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":6,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,"output_tokens":6}})",
+          R"({"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":6,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,"output_tokens":6,"output_tokens_details":{"thinking_tokens":2}}})",
           R"({"type":"message_stop"})"));
 }
 
@@ -97,7 +100,7 @@ TEST(MessagesEncoder, CollectsTheSame) {
             R"({"type":"tool_use","id":"toolu_c2","name":"g","input":{}}],)"
             R"("stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":6,)"
             R"("cache_creation_input_tokens":0,"cache_read_input_tokens":4,"output_tokens":6,)"
-            R"("service_tier":"standard"}})");
+            R"("output_tokens_details":{"thinking_tokens":2},"service_tier":"standard"}})");
 }
 
 TEST(MessagesEncoder, AnEmptyAnswerHasAnEmptyBlock) {

@@ -85,6 +85,9 @@ TEST(Messages, RefusesByName) {
       {R"("mcp_servers":[])", "mcp_servers"},
       {R"("context_management":{})", "context_management"},
       {R"("seed":1)", "seed"},
+      {R"("speed":"fast")", "speed"},
+      {R"("diagnostics":{})", "diagnostics"},
+      {R"("inference_geo":"eu")", "inference_geo"},
       {R"("system":5)", "system"},
       {R"("system":[{"type":"image"}])", "system.0.type"},
       {R"("thinking":{"type":"on"})", "thinking.type"},
@@ -125,7 +128,7 @@ TEST(Messages, RefusesBlocksByPlace) {
   };
   const std::vector<Case> cases = {
       {"[]", "messages"},
-      {R"([{"role":"system","content":"a"}])", "messages.0.role"},
+      {R"([{"role":"tool","content":"a"}])", "messages.0.role"},
       {R"([{"role":"user"}])", "messages.0.content"},
       {R"([{"role":"user","content":[]}])", "messages.0.content"},
       {R"([{"role":"user","content":[{"text":"a"}]}])", "messages.0.content.0.type"},

@@ -39,6 +39,9 @@ Outcome<std::string> read_part(const Json& value, const std::string& path,
   const std::string_view field = type == "refusal" ? "refusal" : "text";
   part.require(field);
   std::string text = part.text(field).value_or("");
+  if (type == "input_text") {
+    part.object("prompt_cache_breakpoint");  // every prefix is cached anyway
+  }
   if (type == "output_text") {
     part.array("annotations");  // of an earlier answer that comes back; no model sees them
     part.array("logprobs");
@@ -74,6 +77,14 @@ std::string read_content(FieldReader& item, std::string_view name,
     return {};
   }
   return item.keep(read_parts(*value->as_array(), item.path_of(name), types)).value_or("");
+}
+
+void read_caller(FieldReader& item) {
+  if (const Json *caller = item.object("caller"); caller != nullptr) {
+    FieldReader reader(*caller, item.path_of("caller"));
+    reader.word("type", {"direct"});
+    item.keep(reader.finish());
+  }
 }
 
 class ItemReader {
@@ -185,6 +196,7 @@ class ItemReader {
     item.require("call_id");
     item.require("name");
     item.require("arguments");
+    read_caller(item);
     call.id = item.text("call_id").value_or("");
     call.name = item.text("name").value_or("");
     call.arguments = item.text("arguments").value_or("");
@@ -198,6 +210,7 @@ class ItemReader {
     item.require("call_id");
     const std::string call_id = item.text("call_id").value_or("");
     std::string output = read_content(item, "output", {"input_text"});
+    read_caller(item);
     ZLLM_TRY(item.finish());
     if (!builder_.add_result(call_id, std::move(output))) {
       return wrong_value(item.path_of("call_id"),

@@ -78,6 +78,12 @@ std::string read_reasoning(FieldReader& fields, ReasoningOptions& reasoning) {
     // Reasoning is told whole, as content: there is nothing to sum up for those who ask.
     summary =
         reader.word(reader.either("summary", "generate_summary"), {"auto", "concise", "detailed"});
+    if (reader.word("context", {"auto", "current_turn", "all_turns"}).value_or("auto") != "auto") {
+      reader.fail(unsupported_field(reader.path_of("context"), "the model's template chooses"));
+    }
+    if (reader.text("mode").value_or("standard") != "standard") {
+      reader.fail(unsupported_field(reader.path_of("mode"), "there is only 'standard'"));
+    }
     fields.keep(reader.finish());
   }
   if (effort == "none") {
@@ -145,15 +151,32 @@ void read_metadata(FieldReader& fields) {
   }
 }
 
+// Every prefix is kept while it fits: no promise of a time can be made.
+void read_cache_options(FieldReader& fields) {
+  const Json *options = fields.object("prompt_cache_options");
+  if (options == nullptr) {
+    return;
+  }
+  FieldReader reader(*options, fields.path_of("prompt_cache_options"));
+  if (reader.word("mode", {"implicit", "explicit"}) == "explicit") {
+    reader.fail(unsupported_field(reader.path_of("mode"), "prefixes are found without marks"));
+  }
+  reader.refuse("ttl", "prefixes are kept while they fit");
+  reader.refuse("comparison_response_id", "caches are not diagnosed");
+  if (reader.boolean("prewarm").value_or(false)) {
+    reader.fail(unsupported_field(reader.path_of("prewarm"), "a response has an answer"));
+  }
+  fields.keep(reader.finish());
+}
+
 void read_account(FieldReader& fields) {
   // Names for the client's own users and caches: nothing of the answer depends on them.
   for (const std::string_view name : {"user", "safety_identifier", "prompt_cache_key"}) {
     fields.text(name);
   }
-  const auto retention = fields.word("prompt_cache_retention", {"in_memory", "in-memory", "24h"});
-  if (retention == "24h") {
-    fields.fail(unsupported_field("prompt_cache_retention", "prefixes are kept while they fit"));
-  }
+  // The most that a prefix may be kept.
+  fields.word("prompt_cache_retention", {"in_memory", "in-memory", "24h"});
+  read_cache_options(fields);
   fields.word("service_tier", {"auto", "default"});
   read_metadata(fields);
 }

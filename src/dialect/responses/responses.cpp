@@ -52,6 +52,10 @@ void read_refused(FieldReader& fields) {
   fields.refuse("conversation", "conversations are not stored; use 'previous_response_id'");
   fields.refuse("prompt", "there are no stored prompt templates");
   fields.refuse("context_management", "the context is what the input is");
+  fields.refuse("access_programs", "there are none");
+  fields.refuse("background_options", "background responses run as soon as they can");
+  fields.refuse("image", "images are not read here");
+  fields.refuse("moderation", "nothing is moderated here");
   fields.refuse({"n", "best_of"}, "a response has one answer");
   const auto truncation = fields.word("truncation", {"auto", "disabled"});
   if (truncation == "auto") {

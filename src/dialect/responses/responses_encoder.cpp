@@ -53,6 +53,8 @@ std::string_view final_event(std::string_view status) {
 void write_usage(JsonWriter& json, const Usage& usage) {
   json.begin_object("usage").integer("input_tokens", usage.prompt_tokens);
   json.begin_object("input_tokens_details").integer("cached_tokens", usage.cached_tokens);
+  // What is kept is kept for nothing.
+  json.integer("cache_write_tokens", 0);
   json.end_object().integer("output_tokens", usage.completion_tokens);
   json.begin_object("output_tokens_details");
   json.integer("reasoning_tokens", usage.reasoning_tokens).end_object();

@@ -93,7 +93,7 @@ TEST(ResponsesEncoder, StreamsItems) {
   const std::string whole = concat(
       R"("response":{"id":"resp_u","object":"response","created_at":7,"status":"completed","completed_at":10,"error":null,"incomplete_details":null,"model":"m",)",
       kOutput,
-      R"(,"store":false,"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4},"output_tokens":6,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":16}}})");
+      R"(,"store":false,"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":0},"output_tokens":6,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":16}}})");
   EXPECT_THAT(
       lines,
       ElementsAre(

@@ -24,6 +24,25 @@ void read_type(FieldReader& reader) {
   }
 }
 
+// Fields of newer tools whose plain value changes nothing.
+void read_plain_extras(FieldReader& reader) {
+  if (reader.boolean("defer_loading").value_or(false)) {
+    reader.fail(unsupported_field(reader.path_of("defer_loading"), "there is no tool search"));
+  }
+  if (reader.boolean("async").value_or(false)) {
+    reader.fail(unsupported_field(reader.path_of("async"), "an answer ends with its calls"));
+  }
+  const Json::Array *callers = reader.array("allowed_callers");
+  for (std::size_t i = 0; callers != nullptr && i < callers->size(); ++i) {
+    const std::string *caller = (*callers)[i].as_string();
+    if (caller == nullptr || *caller != "direct") {
+      reader.fail(unsupported_field(element_path(reader.path_of("allowed_callers"), i),
+                                    "only 'direct' is supported"));
+    }
+  }
+  reader.refuse("output_schema", "templates do not tell what a function returns");
+}
+
 Outcome<Tool> read_tool(const Json& value, std::string path) {
   FieldReader reader(value, std::move(path));
   Tool tool;
@@ -37,6 +56,7 @@ Outcome<Tool> read_tool(const Json& value, std::string path) {
   if (const Json *parameters = reader.object("parameters"); parameters != nullptr) {
     tool.parameters = parameters->dump();
   }
+  read_plain_extras(reader);
   // Unlike in Chat Completions, strict unless said otherwise.
   tool.is_strict = reader.boolean("strict").value_or(true) && !tool.parameters.empty();
   ZLLM_TRY(reader.finish());

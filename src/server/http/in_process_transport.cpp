@@ -128,8 +128,14 @@ class InProcessExchange::Writer final : public ResponseWriter {
     if (notifier != nullptr) {
       next = std::make_shared<std::function<void()>>(std::move(notifier));
     }
-    const std::lock_guard lock(state_->notifier_mutex);
-    state_->notifier = std::move(next);
+    const bool is_set = next != nullptr;
+    {
+      const std::lock_guard lock(state_->notifier_mutex);
+      state_->notifier = std::move(next);
+    }
+    if (is_set && is_gone()) {
+      state_->notify();
+    }
   }
 
  private:

@@ -52,7 +52,8 @@ class InProcessExchange {
 };
 
 // A transport without a network: tests hand requests in and read answers out. The handler runs on
-// the thread that sends, notifiers on the thread that reads or leaves.
+// the thread that sends, notifiers on the thread that reads or leaves, or that sets one for a
+// client that has gone already.
 class InProcessTransport final : public Transport {
  public:
   explicit InProcessTransport(Handler handler, TransportLimits limits = {});

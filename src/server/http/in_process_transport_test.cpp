@@ -95,6 +95,8 @@ TEST(InProcessTransport, AClientThatLeavesIsGone) {
   EXPECT_EQ(kept.writer->pending(), 0U);
   kept.writer->respond(500, {}, "too late");
   EXPECT_EQ(exchange->end(), End::left);
+  kept.writer->set_notifier([&] { ++calls; });
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(InProcessTransport, AWriterThatGoesUnfinishedBreaksTheStream) {

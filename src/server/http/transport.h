@@ -20,12 +20,12 @@ enum class Version : std::uint8_t { http1, http2, http3 };
 using Headers = std::vector<std::pair<std::string, std::string>>;  // names in lower case
 
 struct HttpRequest {
-  std::string method;
-  std::string path;   // decoded of nothing: as sent, without the query
-  std::string query;  // without "?"
-  Headers headers;
-  std::string body;
-  std::string peer;  // address and port of the client
+  std::string method = {};
+  std::string path = {};   // decoded of nothing: as sent, without the query
+  std::string query = {};  // without "?"
+  Headers headers = {};
+  std::string body = {};
+  std::string peer = {};  // address and port of the client
   Version version = Version::http1;
   bool is_encrypted = false;
   // The transport refuses the request itself and only asks for a body in the route's own shape:
@@ -55,8 +55,9 @@ class ResponseWriter {
   virtual std::size_t pending() const = 0;
   virtual bool is_gone() const = 0;  // the client left or was cut
   // Called on a thread of the transport when pending() has fallen under half of the buffer limit
-  // after having been over it, and once when the client goes; short. Null for none. Once this
-  // returns the one before is not called any more.
+  // after having been over it, and once when the client goes or had gone already; short. Null for
+  // none, which a notifier that owns the writer needs in the end. Once this returns the one before
+  // is not called any more.
   virtual void set_notifier(std::function<void()> notifier) = 0;
 };
 

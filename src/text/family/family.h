@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <zllm/base/result.h>
+#include <zllm/base/strong.h>
 #include <zllm/text/family/output_parser.h>
 
 namespace zllm::text::family {
@@ -14,7 +16,8 @@ namespace zllm::text::family {
 struct Tool {
   std::string name;
   std::string description = {};
-  std::string parameters = {};  // JSON schema text; empty = any object
+  // JSON schema text; empty = any object. For grammars such as FenceFactory::tool_schema makes.
+  std::string parameters = {};
   bool is_strict = false;       // arguments must satisfy the schema
 };
 
@@ -35,6 +38,8 @@ class SpecialSpellings {
  public:
   virtual ~SpecialSpellings() = default;
   virtual bool is_special(std::string_view spelling) const = 0;
+  // Grammars name tokens that are not spelled <...> by their id.
+  virtual std::optional<TokenId> id_of(std::string_view /*spelling*/) const { return {}; }
 };
 
 struct ParserOptions {

@@ -154,4 +154,17 @@ Result<std::unique_ptr<engine::Fence>> FenceFactory::make(const FenceSpec& spec)
       std::move(answer));
 }
 
+Result<std::string> FenceFactory::tool_schema(std::string_view parameters, bool is_strict) const {
+  const Constraint constraint = {
+      parameters.empty() ? ConstraintKind::json_object : ConstraintKind::json_schema,
+      std::string(parameters)};
+  const Result<std::unique_ptr<engine::Fence>> fence = make_answer(state_->vocabulary, constraint);
+  if (!fence.ok() && is_strict) {
+    return fence.error();
+  }
+  ZLLM_TRY(const Source source,
+           source_of(fence.ok() ? constraint : Constraint{ConstraintKind::json_object}));
+  return source.text;
+}
+
 }  // namespace zllm::text

@@ -7,6 +7,7 @@ use super::Core;
 use bytes::Bytes;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::{SockRef, TcpKeepalive};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const BUFFER_SLACK: usize = 16 << 10;
 /// Sent data may so far be unread by HTTP/2's client.
 const HTTP2_SEND_BUFFER: usize = 64 << 10;
+/// A client whose machine has gone answers no probe; without one nobody would know before a write.
+const PROBE_TIME: Duration = Duration::from_secs(20);
 /// For the last words of a connection that closes, and for what its client still sends.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 const TOO_SLOW: &[u8] =
@@ -44,6 +47,8 @@ pub async fn serve(
     mut shutdown: Shutdown,
 ) {
     let _ = tcp.set_nodelay(true);
+    let probes = TcpKeepalive::new().with_time(PROBE_TIME).with_interval(PROBE_TIME);
+    let _ = SockRef::from(&tcp).set_tcp_keepalive(&probes);
     let activity = Activity::new(peer, tls.is_some());
     let socket = Watched::new(tcp, activity.clone());
     let Some(acceptor) = tls else {
@@ -175,7 +180,6 @@ async fn serve_http2(
     let mut builder = http2::Builder::new(StreamExecutor);
     builder
         .max_concurrent_streams(limits.streams_per_connection)
-        // Twice the limit, so that this crate answers what lies near it.
         .max_header_list_size(limits.decoded_header_bytes())
         .max_send_buf_size(HTTP2_SEND_BUFFER)
         .timer(TokioTimer::new());

@@ -152,7 +152,8 @@ async fn collect(
             Ok(None) => return Ok(Content { body, refusal: None }),
             Err(BodyError::Left) => return Err(Broken),
             Err(BodyError::Malformed) => {
-                let refusal = Some(Refusal::new(400, "the request's body is not framed as it says"));
+                let refusal =
+                    Some(Refusal::new(400, "the request's body is not framed as it says"));
                 return Ok(Content { body: Vec::new(), refusal });
             }
         }

@@ -33,8 +33,7 @@ impl hyper::service::Service<Request<Incoming>> for Service {
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let running = self.activity.begin_request();
-        let (core, activity, kill) =
-            (self.core.clone(), self.activity.clone(), self.kill.clone());
+        let (core, activity, kill) = (self.core.clone(), self.activity.clone(), self.kill.clone());
         Box::pin(async move { answer(core, activity, kill, running, request).await })
     }
 }

@@ -267,7 +267,10 @@ impl Stream {
     /// Whether the client has taken nothing of what waits for it in so long.
     pub fn is_stuck(&self, limit: Duration) -> bool {
         let state = self.state();
-        !state.is_hungry && !self.has_no_body() && state.phase != Phase::Left && state.taken_at.elapsed() >= limit
+        !state.is_hungry
+            && !self.has_no_body()
+            && state.phase != Phase::Left
+            && state.taken_at.elapsed() >= limit
     }
 
     fn left(&self) {

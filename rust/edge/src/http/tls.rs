@@ -27,8 +27,8 @@ pub fn configure(certificate: &str, key: &str) -> Result<(ServerConfig, ServerCo
     if chain.is_empty() {
         return Err(file_error("certificate", certificate, pem::Error::NoItemsFound));
     }
-    let private = PrivateKeyDer::from_pem_file(key)
-        .map_err(|error| file_error("private key", key, error))?;
+    let private =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| file_error("private key", key, error))?;
     let mut tcp = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| Failure::new(Kind::Internal, error.to_string()))?

@@ -1,0 +1,178 @@
+#include <zllm/server/server.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <zllm/base/json.h>
+#include <zllm/server/http/in_process_transport.h>
+
+namespace zllm::server {
+namespace {
+
+using testing::HasSubstr;
+
+// A server without models and a client beside it.
+class Bench {
+ public:
+  explicit Bench(std::vector<std::string> keys = {}, std::vector<std::string> origins = {})
+      : server_(make(std::move(keys), std::move(origins))),
+        transport(server_->handler(), {.body_bytes = 1000}) {}
+
+  struct Reply {
+    int status = 0;
+    http::Headers headers;
+    std::string body;
+
+    std::string header(std::string_view name) const {
+      for (const auto& [key, value] : headers) {
+        if (key == name) {
+          return value;
+        }
+      }
+      return {};
+    }
+  };
+
+  Reply send(std::string method, std::string path, http::Headers headers = {},
+             std::string body = {}) {
+    http::HttpRequest request;
+    request.method = std::move(method);
+    request.path = std::move(path);
+    request.headers = std::move(headers);
+    request.body = std::move(body);
+    request.peer = "127.0.0.1:5";
+    const auto exchange = transport.send(std::move(request));
+    Reply reply{.status = exchange->status(), .headers = exchange->headers(), .body = {}};
+    reply.body = exchange->read_all();
+    return reply;
+  }
+
+  Server& server() { return *server_; }
+  std::vector<std::string> log;
+
+ private:
+  std::unique_ptr<Server> make(std::vector<std::string> keys, std::vector<std::string> origins) {
+    ServerOptions options;
+    options.api_keys = std::move(keys);
+    options.cors_origins = std::move(origins);
+    auto server = Server::create(
+        std::move(options), std::make_unique<ModelSet>(std::vector<std::string>(),
+                                                       std::vector<std::shared_ptr<Engine>>()));
+    EXPECT_TRUE(server.ok());
+    return *std::move(server);
+  }
+
+  std::unique_ptr<Server> server_;
+
+ public:
+  http::InProcessTransport transport;
+};
+
+// "/v1/responses/{id}" with something in place of the name.
+std::string example_path(std::string pattern) {
+  const std::size_t begin = pattern.find('{');
+  if (begin != std::string::npos) {
+    pattern.replace(begin, pattern.find('}') - begin + 1, "some");
+  }
+  return pattern;
+}
+
+TEST(ServerTest, NoRouteButHealthIsOpenWhenThereAreKeys) {
+  Bench bench({"secret"});
+  int closed = 0;
+  for (const Route& route : bench.server().routes().routes()) {
+    const std::string path = example_path(route.pattern);
+    const auto bare = bench.send(route.method, path, {}, "{}");
+    const auto wrong = bench.send(route.method, path, {{"authorization", "Bearer secre"}}, "{}");
+    const auto right = bench.send(route.method, path, {{"authorization", "Bearer secret"}}, "{}");
+    EXPECT_NE(right.status, 401) << path;
+    if (path == "/health") {
+      EXPECT_EQ(bare.status, 200);
+      continue;
+    }
+    ++closed;
+    EXPECT_EQ(bare.status, 401) << path;
+    EXPECT_EQ(wrong.status, 401) << path;
+    EXPECT_THAT(bare.header("www-authenticate"), HasSubstr("Bearer"));
+    EXPECT_TRUE(Json::parse(bare.body, "body").ok()) << bare.body;
+  }
+  EXPECT_GE(closed, 14);
+  EXPECT_EQ(bench.send("GET", "/no/such/route").status, 401);
+}
+
+TEST(ServerTest, ErrorsHaveTheShapeOfTheirRoute) {
+  Bench bench;
+  const auto chat = bench.send("POST", "/v1/chat/completions", {}, "{\"a\":");
+  EXPECT_EQ(chat.status, 400);
+  auto body = Json::parse(chat.body, "body");
+  ASSERT_TRUE(body.ok());
+  const Json *error = body->find("error");
+  ASSERT_NE(error, nullptr);
+  EXPECT_EQ(*error->find("type")->as_string(), "invalid_request_error");
+  EXPECT_NE(error->find("message"), nullptr);
+  EXPECT_NE(error->find("param"), nullptr);
+
+  const auto message = bench.send("POST", "/v1/messages", {}, "[]");
+  body = Json::parse(message.body, "body");
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(*body->find("type")->as_string(), "error");
+  EXPECT_EQ(*body->find("error")->find("type")->as_string(), "invalid_request_error");
+  EXPECT_EQ(message.header("request-id"), *body->find("request_id")->as_string());
+}
+
+TEST(ServerTest, UnknownRoutesAndMethods) {
+  Bench bench;
+  EXPECT_EQ(bench.send("GET", "/v1/chat/completion").status, 404);
+  const auto wrong = bench.send("GET", "/v1/chat/completions");
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_EQ(wrong.header("allow"), "POST");
+  EXPECT_EQ(bench.send("HEAD", "/health").status, 200);
+}
+
+TEST(ServerTest, BodiesThatAreTooLarge) {
+  Bench bench;
+  const auto reply = bench.send("POST", "/v1/chat/completions", {}, std::string(1001, ' '));
+  EXPECT_EQ(reply.status, 413);
+  EXPECT_TRUE(Json::parse(reply.body, "body").ok());
+}
+
+TEST(ServerTest, RefusesWhatComesWhileItCloses) {
+  Bench bench;
+  bench.server().refuse_new();
+  const auto reply = bench.send("POST", "/v1/chat/completions", {}, "{}");
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_FALSE(reply.header("retry-after").empty());
+  EXPECT_EQ(bench.send("GET", "/health").status, 200);
+}
+
+TEST(ServerTest, PreflightsOfListedOriginsAlone) {
+  Bench bench({"secret"}, {"https://good.example"});
+  const http::Headers wanted = {{"origin", "https://good.example"},
+                                {"access-control-request-method", "POST"}};
+  const auto good = bench.send("OPTIONS", "/v1/chat/completions", wanted);
+  EXPECT_EQ(good.status, 204);
+  EXPECT_EQ(good.header("access-control-allow-origin"), "https://good.example");
+  EXPECT_EQ(good.header("access-control-allow-credentials"), "");
+  const auto bad =
+      bench.send("OPTIONS", "/v1/chat/completions",
+                 {{"origin", "https://evil.example"}, {"access-control-request-method", "POST"}});
+  EXPECT_EQ(bad.status, 401);
+  EXPECT_EQ(bad.header("access-control-allow-origin"), "");
+}
+
+TEST(ServerTest, MetricsTellOfRequests) {
+  Bench bench;
+  bench.send("POST", "/v1/chat/completions", {}, "{");
+  const auto reply = bench.send("GET", "/metrics");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_THAT(reply.body,
+              HasSubstr("zllm_requests_total{route=\"/v1/chat/completions\",status=\"400\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace zllm::server

@@ -1,0 +1,185 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <variant>
+
+#include <zllm/base/json.h>
+#include <zllm/base/utf8.h>
+#include <zllm/text/family/call_grammar.h>
+#include <zllm/text/family/family.h>
+#include <zllm/text/fence/fence_factory.h>
+#include <zllm/text/fence/walk_test-inl.h>
+
+namespace zllm::text {
+namespace {
+
+using family::CallRule;
+using family::Tool;
+
+class NoSpecials final : public family::SpecialSpellings {
+ public:
+  bool is_special(std::string_view /*spelling*/) const override { return false; }
+};
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer made = testing::small_tokenizer("byte_level");
+  return made;
+}
+
+const FenceFactory& factory() {
+  static const FenceFactory made = testing::factory_of(tokenizer(), {"<|im_end|>"});
+  return made;
+}
+
+std::vector<Tool> tools() {
+  std::vector<Tool> out = {
+      {.name = "get_weather",
+       .parameters = R"({"type":"object","properties":{"city":{"type":"string","maxLength":8},
+           "days":{"type":"integer","minimum":1,"maximum":9},"unit":{"enum":["C","F"]}},
+           "required":["city","days"],"additionalProperties":false})"},
+      {.name = "stop-all", .parameters = R"({"type":"object","properties":{}})"}};
+  for (Tool& tool : out) {
+    tool.parameters = *factory().tool_schema(tool.parameters, true);
+  }
+  return out;
+}
+
+std::unique_ptr<engine::Fence> make(std::string_view name, CallRule rule, bool allows_parallel) {
+  const std::vector<Tool> all = tools();
+  const Result<std::string> lark = family::call_grammar(
+      name, {.tools = all, .rule = rule, .allows_parallel = allows_parallel}, NoSpecials());
+  EXPECT_TRUE(lark.ok()) << name << lark.error().message;
+  auto fence = factory().make({.constraint = Constraint{ConstraintKind::lark, *lark}});
+  EXPECT_TRUE(fence.ok()) << name << fence.error().message << *lark;
+  return fence.ok() ? *std::move(fence) : nullptr;
+}
+
+struct Call {
+  std::string name;
+  std::string arguments = {};
+};
+
+struct Read {
+  std::vector<Call> calls = {};
+  std::string content = {};
+};
+
+Read read(std::string_view name, std::string_view text) {
+  const std::vector<Tool> all = tools();
+  const auto parser = family::find_family(name)->parser({.tools = all});
+  std::vector<family::Piece> pieces;
+  parser->add(text, false, pieces);
+  parser->finish(pieces);
+  Read out;
+  for (const family::Piece& piece : pieces) {
+    if (const auto *begin = std::get_if<family::CallBegin>(&piece)) {
+      out.calls.push_back({begin->name});
+    } else if (const auto *part = std::get_if<family::CallArguments>(&piece)) {
+      out.calls.back().arguments += part->json;
+    } else if (const auto *content = std::get_if<family::Content>(&piece)) {
+      out.content += content->text;
+    }
+  }
+  return out;
+}
+
+// Harmony is nothing but control tokens, which the small vocabulary has not.
+std::vector<std::string> names() {
+  std::vector<std::string> out;
+  for (const family::Family *one : family::all_families()) {
+    if (one->name() != "harmony") {
+      out.emplace_back(one->name());
+    }
+  }
+  return out;
+}
+
+TEST(CallGrammar, RequiredCallsAreReadBackByTheFamily) {
+  std::mt19937 random(21);
+  for (const std::string& name : names()) {
+    int ended = 0;
+    for (int round = 0; round < 12; ++round) {
+      const auto fence = make(name, CallRule::required, false);
+      ASSERT_NE(fence, nullptr);
+      const testing::Walk made = testing::walk(*fence, tokenizer(), random, 600);
+      if (!made.has_ended || !is_valid_utf8(made.text)) {
+        continue;
+      }
+      ++ended;
+      const Read back = read(name, made.text);
+      ASSERT_EQ(back.calls.size(), 1U) << name << ": " << made.text;
+      const Result<Json> arguments = Json::parse(back.calls[0].arguments, "arguments");
+      ASSERT_TRUE(arguments.ok()) << name << ": " << made.text << back.calls[0].arguments;
+      EXPECT_NE(arguments->as_object(), nullptr);
+      EXPECT_EQ(arguments->find("days") != nullptr, back.calls[0].name == "get_weather")
+          << made.text;
+    }
+    EXPECT_GT(ended, 0) << name;
+  }
+}
+
+TEST(CallGrammar, OptionalCallsLeaveTextFree) {
+  for (const std::string& name : names()) {
+    const auto fence = make(name, CallRule::optional, true);
+    ASSERT_NE(fence, nullptr);
+    const TokenId end = *tokenizer().id_of("<|im_end|>");
+    EXPECT_TRUE(testing::may_end(*fence, end)) << name;
+    EXPECT_TRUE(testing::advance_by(*fence, tokenizer(), "Hello <b> [x]\n", true).ok()) << name;
+    EXPECT_TRUE(testing::may_end(*fence, end)) << name;
+  }
+}
+
+TEST(CallGrammar, WhatModelsWriteIsAllowed) {
+  const std::vector<std::pair<std::string, std::string>> answers = {
+      {"hermes",
+       "I look.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Ulm\", "
+       "\"days\": 2}}\n</tool_call>\n<tool_call>\n{\"name\": \"stop-all\", \"arguments\": {}}\n"
+       "</tool_call>"},
+      {"qwen3_coder",
+       "<tool_call>\n<function=get_weather>\n<parameter=city>\nUlm\n</parameter>\n"
+       "<parameter=days>\n2\n</parameter>\n</function>\n</tool_call>"},
+      {"glm4",
+       "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Ulm</arg_value>\n"
+       "<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call>"},
+      {"minimax",
+       "<minimax:tool_call>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">Ulm"
+       "</parameter>\n<parameter name=\"days\">2</parameter>\n</invoke>\n</minimax:tool_call>"},
+      {"llama3", R"({"name": "get_weather", "parameters": {"city": "Ulm", "days": 2}})"},
+      {"mistral",
+       R"([TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Ulm", "days": 2}}])"},
+      {"kimi_k2",
+       "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+       "<|tool_call_argument_begin|>{\"city\": \"Ulm\", \"days\": 2}<|tool_call_end|>"
+       "<|tool_calls_section_end|>"},
+  };
+  for (const auto& [name, answer] : answers) {
+    for (const CallRule rule : {CallRule::optional, CallRule::required}) {
+      if (rule == CallRule::required && answer.starts_with("I look")) {
+        continue;
+      }
+      const auto fence = make(name, rule, true);
+      ASSERT_NE(fence, nullptr);
+      const Status status = testing::advance_by(*fence, tokenizer(), answer, true);
+      EXPECT_TRUE(status.ok()) << name;
+      EXPECT_TRUE(testing::may_end(*fence, *tokenizer().id_of("<|im_end|>"))) << name;
+      const Read back = read(name, answer);
+      ASSERT_FALSE(back.calls.empty()) << name;
+      EXPECT_EQ(Json::parse(back.calls[0].arguments, "arguments")->dump(),
+                R"({"city":"Ulm","days":2})");
+    }
+  }
+}
+
+TEST(CallGrammar, BadSchemasAreErrorsOnlyWhereTheyMustBeEnforced) {
+  EXPECT_FALSE(factory().tool_schema(R"({"not":{}})", true).ok());
+  EXPECT_TRUE(factory().tool_schema(R"({"not":{}})", false).ok());
+  EXPECT_TRUE(factory().tool_schema("", true).ok());
+  const std::vector<Tool> bad = {{.name = "a", .parameters = "{"}};
+  EXPECT_FALSE(family::call_grammar("hermes", {.tools = bad}, NoSpecials()).ok());
+  EXPECT_FALSE(family::call_grammar("hermes", {}, NoSpecials()).ok());
+  EXPECT_FALSE(family::call_grammar("none", {.tools = bad}, NoSpecials()).ok());
+}
+
+}  // namespace
+}  // namespace zllm::text
