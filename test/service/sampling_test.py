@@ -67,16 +67,25 @@ class Sampling(Case):
             self.assertNotIn(first, answer.choices[0].scores["tokens"])
 
     def test_penalties(self):
-        loop = {"prompt": "la la la la la la la la", "max_tokens": 24}
-        plain = self.text(**loop).text
-        for more in ({"repetition_penalty": 1.8}, {"repeat_penalty": 1.8}, {"frequency_penalty": 2},
-                     {"presence_penalty": 2}):
+        def repeats(answer):
+            tokens = answer.choices[0].scores["tokens"]
+            return max(map(tokens.count, tokens))
+
+        loop = {"prompt": "red, blue, red, blue, red, blue, red,", "max_tokens": 24, "logprobs": 0}
+        plain = self.text(**loop)
+        self.assertGreater(repeats(plain), 8)
+        for more in ({"repetition_penalty": 1.8}, {"repeat_penalty": 1.8}, {"frequency_penalty": 2}):
             with self.subTest(**more):
-                changed = self.text(**loop, **more).text
-                self.assertNotEqual(changed, plain)
-                self.assertLess(changed.count(" la"), plain.count(" la"))
-        self.assertEqual(self.text(**loop, repetition_penalty=1.8, penalty_last_n=0).text, plain)
-        self.assertEqual(self.text(**loop, repeat_penalty=1.8, repeat_last_n=0).text, plain)
+                self.assertLess(repeats(self.text(**loop, **more)), repeats(plain))
+        for off in ({"repetition_penalty": 1.8, "penalty_last_n": 0},
+                    {"repeat_penalty": 1.8, "repeat_last_n": 0}):
+            self.assertEqual(self.text(**loop, **off).text, plain.text)
+
+        def distinct(presence):
+            answer = self.text(prompt="Words:", max_tokens=40, logprobs=0, presence_penalty=presence)
+            return len(set(answer.choices[0].scores["tokens"]))
+
+        self.assertGreater(distinct(2), distinct(-2))
 
     def test_sizes(self):
         for more in ({"max_tokens": 3}, {"max_completion_tokens": 3},
