@@ -59,7 +59,7 @@ class OpenAiClient(Case):
     def test_streamed_tool(self):
         name, arguments, first = "", "", None
         for chunk in self.create(tools=[weather_tool()], tool_choice="required", max_tokens=200,
-                                 stream=True):
+                                 parallel_tool_calls=False, stream=True):
             for call in chunk.choices[0].delta.tool_calls or []:
                 if first is None:
                     first = call

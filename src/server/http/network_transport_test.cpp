@@ -182,8 +182,6 @@ TEST(NetworkTransport, ASlowReaderKeepsWhatItHasNotTakenPending) {
   Client client(served.transport->port());
   client.get("/");
   const Received got = served.next();
-  std::promise<void> room;
-  got.writer->set_notifier([&] { room.set_value(); });
   got.writer->start(200, {});
   // More than the socket's own buffers hold.
   std::size_t written = 0;
@@ -191,6 +189,8 @@ TEST(NetworkTransport, ASlowReaderKeepsWhatItHasNotTakenPending) {
     ASSERT_TRUE(got.writer->write(std::string(kBuffer, 'x')));
     written += kBuffer;
   }
+  std::promise<void> room;
+  got.writer->set_notifier([&] { room.set_value(); });
   got.writer->finish();
   const std::string body = client.read_until("\r\n0\r\n\r\n");
   room.get_future().wait();

@@ -105,6 +105,10 @@ JsonScanner::Status JsonScanner::begin_value(char c, std::string& out) {
   constexpr std::string_view kTrue = "true";
   constexpr std::string_view kFalse = "false";
   constexpr std::string_view kNull = "null";
+  const bool ends_itself = c == '{' || c == '[' || c == '"';
+  if (nesting_.empty() && !ends_itself) {
+    return Status::broken;
+  }
   if (c == '{' || c == '[') {
     if (nesting_.size() >= kJsonDepthLimit - 1) {
       return Status::broken;
@@ -114,8 +118,6 @@ JsonScanner::Status JsonScanner::begin_value(char c, std::string& out) {
   } else if (c == '"') {
     is_key_ = false;
     expects_ = Expects::string;
-  } else if (nesting_.empty()) {
-    return Status::broken;
   } else if (c == '-') {
     expects_ = Expects::minus_digits;
   } else if (is_digit(c)) {

@@ -100,7 +100,7 @@ TEST(GrammarFence, ForcedTokensAreWhatTheOnlyWayOnSpells) {
   const std::vector<TokenId> forced = *fence->forced();
   ASSERT_FALSE(forced.empty());
   const std::string spelled = *setting.tokenizer.decode(forced);
-  EXPECT_TRUE(std::string("mperature\"").starts_with(spelled)) << spelled;
+  EXPECT_TRUE(std::string("mperature\": ").starts_with(spelled)) << spelled;
   // The same tokens come when each is chosen by itself.
   const auto other = fence->clone();
   for (const TokenId token : forced) {

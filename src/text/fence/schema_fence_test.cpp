@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 
@@ -35,7 +36,7 @@ std::string refusal(std::string_view schema) {
   return fence.ok() ? "accepted" : fence.error().message;
 }
 
-bool accepts(std::string_view schema, std::string_view text) {
+bool accepts_exactly(std::string_view schema, std::string_view text) {
   const auto fence = make(schema);
   return fence.ok() && testing::advance_by(**fence, tokenizer(), text, true).ok() &&
          testing::may_end(**fence, *tokenizer().id_of("<|im_end|>"));
@@ -44,13 +45,32 @@ bool accepts(std::string_view schema, std::string_view text) {
 // A validator of its own, of the keywords that these tests use.
 bool is_valid(const Json& root, const Json& schema, const Json& value);
 
+// The text as fences space JSON.
+std::string spaced(std::string_view text) {
+  std::string out;
+  bool is_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    is_string = text[i] == '"' ? !is_string : is_string;
+    if (!is_string && (text[i] == ',' || text[i] == ':') && text.substr(i + 1, 1) != " ") {
+      out += ' ';
+    }
+  }
+  return out;
+}
+
+bool accepts(std::string_view schema, std::string_view text) {
+  return accepts_exactly(schema, spaced(text));
+}
+
 bool is_of_type(std::string_view type, const Json& value) {
   double number = 0;
-  std::int64_t whole = 0;
   if (type == "number") {
     return value.as_number(number);
   }
-  return type == "integer" ? value.as_integer(whole) : value.type_name() == type;
+  // Beyond 64 bits an integer reads as a float.
+  return type == "integer" ? value.as_number(number) && std::floor(number) == number
+                           : value.type_name() == type;
 }
 
 bool are_members_valid(const Json& root, const Json& schema, const Json& value) {
@@ -152,12 +172,12 @@ TEST(SchemaFence, WhateverTheMaskAllowsSatisfiesTheSchema) {
 }
 
 TEST(SchemaFence, EnforcesReferencesIntoItemsAndEnumsBehindThem) {
-  EXPECT_TRUE(
-      accepts(kTree, R"({"value":1,"kind":"node","children":[{"value":2,"kind":"leaf"}]})"));
-  EXPECT_FALSE(accepts(kTree, R"({"value":1,"kind":"tree"})"));
-  EXPECT_FALSE(
-      accepts(kTree, R"({"value":1,"kind":"node","children":[{"value":"2","kind":"leaf"}]})"));
-  EXPECT_FALSE(accepts(kTree, R"({"value":1,"kind":"node","children":[{"value":2}]})"));
+  EXPECT_TRUE(accepts(
+      kTree, R"({"value": 1, "kind": "node", "children": [{"value": 2, "kind": "leaf"}]})"));
+  EXPECT_FALSE(accepts(kTree, R"({"value": 1, "kind": "tree"})"));
+  EXPECT_FALSE(accepts(
+      kTree, R"({"value": 1, "kind": "node", "children": [{"value": "2", "kind": "leaf"}]})"));
+  EXPECT_FALSE(accepts(kTree, R"({"value": 1, "kind": "node", "children": [{"value": 2}]})"));
 }
 
 TEST(SchemaFence, AnEmptyObjectWorks) {
@@ -272,10 +292,10 @@ TEST(SchemaFence, PatternAfterPatternWorks) {
   EXPECT_TRUE(accepts(R"({"type":"string","pattern":"^(|.*)$"})", R"("")"));
 }
 
-TEST(SchemaFence, WhiteSpaceIsFreeButNotEndless) {
-  EXPECT_TRUE(accepts(kPerson, "{\n  \"name\": \"ab\",\n  \"age\": 3\n}"));
-  EXPECT_FALSE(accepts(kPerson, "{\n\n\"name\": \"ab\", \"age\": 3}"));
-  EXPECT_FALSE(accepts(kPerson, "{" + std::string(60, ' ') + "\"name\": \"ab\", \"age\": 3}"));
+TEST(SchemaFence, WhiteSpaceIsFixed) {
+  EXPECT_TRUE(accepts_exactly(kPerson, R"({"name": "ab", "age": 3})"));
+  EXPECT_FALSE(accepts_exactly(kPerson, "{\n  \"name\": \"ab\", \"age\": 3}"));
+  EXPECT_FALSE(accepts_exactly(kPerson, R"({"name":"ab","age":3})"));
 }
 
 }  // namespace

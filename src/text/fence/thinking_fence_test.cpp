@@ -129,12 +129,12 @@ TEST(ThinkingFence, AnAnswerMayBeginWithReasoningOrWithout) {
   EXPECT_TRUE(allows(*fence, '\n'));
   EXPECT_FALSE(allows(*fence, 'x'));
   const auto direct = fence->clone();
-  ASSERT_TRUE(say(*direct, "{\"a\":false}").ok());
+  ASSERT_TRUE(say(*direct, "{\"a\": false}").ok());
   EXPECT_TRUE(direct->is_finished());
   ASSERT_TRUE(say(*fence, "\n<think>x").ok());
   EXPECT_TRUE(allows(*fence, 'x'));
   EXPECT_FALSE(allows(*fence, end_token()));
-  ASSERT_TRUE(say(*fence, "</think>{\"a\":false}").ok());
+  ASSERT_TRUE(say(*fence, "</think>{\"a\": false}").ok());
   EXPECT_TRUE(fence->is_finished());
   ASSERT_TRUE(fence->rollback(20).ok());
   ASSERT_TRUE(say(*fence, "</think>{\"a\":").ok());
