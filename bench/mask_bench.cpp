@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <zllm/embedded/model_text.h>
 #include <zllm/text/fence/fence_factory.h>
-
-#include "model_text.h"
 
 namespace {
 
@@ -56,7 +55,7 @@ void report(const char *what, std::vector<double> times) {
 // Time to compile a schema as far as its first mask, and of every mask of an answer within it:
 // mask_bench MODEL, a GGUF file or a folder with tokenizer.json.
 int main(int argc, char **argv) {
-  const auto model = zllm::cli::load_model_text(argc > 1 ? argv[1] : ".");
+  const auto model = zllm::load_model_text(argc > 1 ? argv[1] : ".");
   if (!model.ok() || model->tokenizer.end_tokens().empty()) {
     std::fprintf(stderr, "mask_bench MODEL: %s\n",
                  model.ok() ? "no end token" : model.error().message.c_str());
