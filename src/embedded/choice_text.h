@@ -71,6 +71,7 @@ class ChoiceText {
   bool is_reasoning_;
   bool has_calls_ = false;
   bool is_context_full_ = false;
+  bool is_cut_ = false;  // a call that ends now may not be whole
   bool is_ended_ = false;
 };
 
