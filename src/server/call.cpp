@@ -74,11 +74,6 @@ std::string_view Call::parameter(std::string_view name) const {
 }
 
 Outcome<Json> Call::object_body() const {
-  const std::optional<std::string_view> encoding = request_.header("content-encoding");
-  if (encoding && *encoding != "identity") {
-    return Failure(FailureKind::invalid,
-                   concat("a body with content-encoding ", quote(*encoding), " is not read"));
-  }
   if (request_.body.empty()) {
     return Failure(FailureKind::invalid, "the request has no body");
   }
