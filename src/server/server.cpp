@@ -119,11 +119,10 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
   }
   const std::optional<std::string_view> encoding = request.header("content-encoding");
   if (encoding && *encoding != "identity") {
-    return call->fail_with(
-        kWrongEncoding,
-        Failure(FailureKind::invalid,
-                concat("a body with content-encoding ", quote(*encoding), " is not read"), {},
-                "unsupported_content_encoding"));
+    return call->fail_with(kWrongEncoding, Failure(FailureKind::invalid,
+                                                   concat("a body with content-encoding ",
+                                                          quote(*encoding), " is not read"),
+                                                   {}, "unsupported_content_encoding"));
   }
   match.route->handle(call);
 }
