@@ -12,6 +12,9 @@ namespace {
 
 constexpr int kUnauthorised = 401;
 constexpr int kWrongMethod = 405;
+constexpr int kWrongEncoding = 415;
+constexpr std::string_view kUsualHeaders =
+    "authorization, content-type, x-api-key, anthropic-version";
 
 std::size_t worker_count(const ServerLimits& limits) {
   // Text work is a small share beside the model's; two keep one long prompt from holding up others.
@@ -83,8 +86,10 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
   }
   if (cross_origin_.is_preflight(request)) {
     call->extra_headers.emplace_back("access-control-allow-methods", "GET, POST, DELETE");
-    call->extra_headers.emplace_back("access-control-allow-headers",
-                                     "authorization, content-type, x-api-key, anthropic-version");
+    // Clients add headers of their own; a listed origin is trusted with any.
+    call->extra_headers.emplace_back(
+        "access-control-allow-headers",
+        request.header("access-control-request-headers").value_or(kUsualHeaders));
     return call->reply(204, {});
   }
   if (!authorise(*call, match.route == nullptr ? Access::key : match.route->access)) {
@@ -111,6 +116,13 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
   }
   if (is_closing_ && match.route->access == Access::key) {
     return call->fail(Failure(FailureKind::shut_down, "the server is shutting down"));
+  }
+  const std::optional<std::string_view> encoding = request.header("content-encoding");
+  if (encoding && *encoding != "identity") {
+    return call->fail_with(kWrongEncoding, Failure(FailureKind::invalid,
+                                                   concat("a body with content-encoding ",
+                                                          quote(*encoding), " is not read"),
+                                                   {}, "unsupported_content_encoding"));
   }
   match.route->handle(call);
 }
