@@ -1,5 +1,6 @@
 #include <zllm/server/query.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 
@@ -9,7 +10,16 @@ namespace {
 constexpr std::size_t kEscapeLength = 3;  // %XX
 constexpr int kHexadecimal = 16;
 
+// In a query a plus sign is a blank.
 std::string decode(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return unescape(spaced);
+}
+
+}  // namespace
+
+std::string unescape(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned value = 0;
@@ -22,12 +32,10 @@ std::string decode(std::string_view text) {
         continue;
       }
     }
-    decoded += text[i] == '+' ? ' ' : text[i];
+    decoded += text[i];
   }
   return decoded;
 }
-
-}  // namespace
 
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> parameters;

@@ -7,6 +7,9 @@
 
 namespace zllm::server {
 
+// A URL's text without its escapes (%XX); what is no escape stays as it is.
+std::string unescape(std::string_view text);
+
 // The parameters of a URL's query, decoded, in order; what is no escape stays as it is.
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
 

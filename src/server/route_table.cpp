@@ -3,8 +3,12 @@
 #include <cstddef>
 #include <optional>
 
+#include <zllm/server/query.h>
+
 namespace zllm::server {
 namespace {
+
+constexpr std::string_view kRest = "...}";
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
@@ -19,12 +23,20 @@ std::optional<Parameters> match_path(std::string_view pattern, std::string_view 
   Parameters parameters;
   while (!pattern.empty() && !path.empty()) {
     const std::string_view wanted = take_segment(pattern);
+    if (wanted.starts_with("/{") && wanted.ends_with(kRest)) {
+      const std::string_view name = wanted.substr(2, wanted.size() - 2 - kRest.size());
+      if (path.size() < 2) {
+        return std::nullopt;
+      }
+      parameters.emplace_back(name, unescape(path.substr(1)));
+      return parameters;
+    }
     const std::string_view given = take_segment(path);
     if (wanted.starts_with("/{")) {
       if (given.size() < 2) {
         return std::nullopt;
       }
-      parameters.emplace_back(wanted.substr(2, wanted.size() - 3), given.substr(1));
+      parameters.emplace_back(wanted.substr(2, wanted.size() - 3), unescape(given.substr(1)));
     } else if (wanted != given) {
       return std::nullopt;
     }

@@ -19,7 +19,9 @@ enum class Access : std::uint8_t {
 
 struct Route {
   std::string method;
-  std::string pattern;  // "/v1/responses/{id}": a name in braces takes one segment
+  // "/v1/responses/{id}": a name in braces takes one segment, "{name...}" at the end all that is
+  // left.
+  std::string pattern;
   Access access = Access::key;
   Shape shape = Shape::openai;
   // Runs on a worker; must end in a reply, a failure or a pump that makes one.
@@ -28,7 +30,7 @@ struct Route {
 
 struct RouteMatch {
   const Route *route = nullptr;                                 // null: none
-  std::vector<std::pair<std::string, std::string>> parameters;  // by name
+  std::vector<std::pair<std::string, std::string>> parameters;  // by name, without escapes
   std::vector<std::string> allowed;  // methods of the path where none matched the request's
 };
 

@@ -21,6 +21,23 @@ TEST(RouteTableTest, TakesTheSegmentInBraces) {
   EXPECT_EQ(match.parameters[0], (std::pair<std::string, std::string>("id", "resp_1")));
 }
 
+TEST(RouteTableTest, ParametersHaveNoEscapes) {
+  const RouteTable routes = table();
+  const RouteMatch match = routes.match("GET", "/v1/responses/a%2Fb+c%");
+  ASSERT_NE(match.route, nullptr);
+  EXPECT_EQ(match.parameters[0].second, "a/b+c%");
+}
+
+TEST(RouteTableTest, TheRestOfAPath) {
+  const RouteTable routes({{.method = "GET", .pattern = "/v1/models", .handle = {}},
+                           {.method = "GET", .pattern = "/v1/models/{model...}", .handle = {}}});
+  const RouteMatch match = routes.match("GET", "/v1/models/maker/a%20b");
+  ASSERT_NE(match.route, nullptr);
+  EXPECT_EQ(match.parameters[0], (std::pair<std::string, std::string>("model", "maker/a b")));
+  EXPECT_EQ(routes.match("GET", "/v1/models/").route, nullptr);
+  EXPECT_EQ(routes.match("GET", "/v1/models").route->pattern, "/v1/models");
+}
+
 TEST(RouteTableTest, NamesTheMethodsOfAPath) {
   const RouteTable routes = table();
   const RouteMatch match = routes.match("PUT", "/v1/responses/a");
