@@ -43,8 +43,9 @@ if(ZLLM_LD AND CMAKE_OBJCOPY AND NOT ZLLM_SANITIZER)
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/lib
     COMMAND ${ZLLM_LD} -r --force-group-allocation --gc-sections ${roots} -o ${object}
             --start-group ${archives} --end-group
-    COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${PROJECT_SOURCE_DIR}/src/embedded/c/abi.txt
-            ${object}
+    # Rust's own library carries LLVM's code beside the machine's, which tools choke on once joined.
+    COMMAND ${CMAKE_OBJCOPY} --remove-section=.llvmbc --remove-section=.llvmcmd
+            --keep-global-symbols=${PROJECT_SOURCE_DIR}/src/embedded/c/abi.txt ${object}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${ZLLM_STATIC_LIBRARY}
     COMMAND ${CMAKE_AR} rcs ${ZLLM_STATIC_LIBRARY} ${object}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${object}

@@ -63,7 +63,9 @@ void ChoiceText::finish(const engine::ChoiceFinished& finished, std::vector<Even
   if (is_ended_) {
     return;
   }
-  flush(out);
+  const bool is_complete = finished.reason == engine::FinishReason::end_token ||
+                           finished.reason == engine::FinishReason::stopped;
+  flush(is_complete ? family::Ending::complete : family::Ending::cut, out);
   if (is_ended_) {
     return;
   }
@@ -85,7 +87,7 @@ void ChoiceText::finish(const engine::ChoiceFinished& finished, std::vector<Even
 
 void ChoiceText::break_off(std::vector<Event>& out) {
   if (!is_ended_) {
-    flush(out);
+    flush(family::Ending::cut, out);
     is_ended_ = true;
   }
 }
@@ -161,10 +163,10 @@ void ChoiceText::pass(family::CallEnd call, std::vector<Event>& out) {
 }
 
 // Bytes that the detokenizer still holds began a character in which the answer was cut: no text.
-void ChoiceText::flush(std::vector<Event>& out) {
+void ChoiceText::flush(family::Ending ending, std::vector<Event>& out) {
   if (parts_.parser != nullptr && !is_ended_) {
     std::vector<family::Piece> pieces;
-    parts_.parser->finish(pieces);
+    parts_.parser->finish(pieces, ending);
     pass(std::move(pieces), out);
   }
   if (!is_ended_) {

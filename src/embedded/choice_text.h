@@ -56,7 +56,7 @@ class ChoiceText {
   void pass(text::family::CallBegin begin, std::vector<Event>& out);
   void pass(text::family::CallArguments arguments, std::vector<Event>& out);
   void pass(text::family::CallEnd end, std::vector<Event>& out);
-  void flush(std::vector<Event>& out);
+  void flush(text::family::Ending ending, std::vector<Event>& out);
   void flush_content(std::vector<Event>& out);
   void end(StopReason reason, std::vector<Event>& out);
   void emit(decltype(Event::what) what, std::vector<Event>& out);

@@ -172,7 +172,7 @@ Outcome<Done> add_arguments(const TemplateInput& input, ObjectText& out) {
   if (!input.conversation.template_arguments.empty()) {
     const auto parsed = Json::parse(input.conversation.template_arguments, "chat_template_kwargs");
     if (!parsed.ok()) {
-      return Failure::from(parsed.error(), "chat_template_kwargs");
+      return argument_failure(parsed.error().message);
     }
     arguments = *parsed;
   }

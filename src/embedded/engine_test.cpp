@@ -69,8 +69,7 @@ TEST(Engine, SeveralChoicesAndScores) {
   request.choices = 2;
   request.top_log_probabilities = 3;
   const Heard heard = ask(*engine, std::move(request));
-  for (const std::size_t choice : {0, 1}) {
-    const Told& told = heard.choices[choice];
+  for (const Told& told : {heard.choices[0], heard.choices[1]}) {
     EXPECT_EQ(told.content, "Two of them");
     EXPECT_EQ(told.scored.size(), told.end->tokens);
     EXPECT_EQ(told.scored[0].top.size(), 3u);

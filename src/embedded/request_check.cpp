@@ -78,7 +78,7 @@ Outcome<Done> check_tool(const Tool& tool, const std::string& field) {
   const std::string parameters = concat(field, ".parameters");
   const auto schema = Json::parse(tool.parameters, concat("the schema of ", quote(tool.name)));
   if (!schema.ok()) {
-    return Failure::from(schema.error(), parameters);
+    return invalid(schema.error().message, parameters);
   }
   if (schema->as_object() == nullptr) {
     return invalid(concat("the schema of ", quote(tool.name), " must be an object, is a ",

@@ -137,6 +137,7 @@ TEST(ConversationJson, KeepsBrokenArgumentsAsTextAndRefusesItsOwnNames) {
         conversation_json({.conversation = talk, .reasoning = {}, .template_source = ""});
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().field, "chat_template_kwargs");
+    EXPECT_EQ(refused.error().kind, FailureKind::invalid);
   }
 }
 

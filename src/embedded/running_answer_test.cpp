@@ -23,7 +23,8 @@ class BracketParser final : public family::OutputParser {
       add(sign, out);
     }
   }
-  void finish(std::vector<family::Piece>& out) override {
+  using family::OutputParser::finish;
+  void finish(std::vector<family::Piece>& out, family::Ending) override {
     if (state_ == State::call) {
       out.emplace_back(family::CallEnd{.call = calls_ - 1});
     }

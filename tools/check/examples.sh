@@ -4,7 +4,7 @@
 # start and tell that there is none. The last line is "N passed, N failed, N skipped".
 set -uo pipefail
 
-build=${1:?usage: examples.sh BUILD [MODEL]}
+build=$(cd "${1:?usage: examples.sh BUILD [MODEL]}" && pwd) || exit 1
 model=${2-}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$build/examples

@@ -1,4 +1,8 @@
-"""exports.py ABI SHARED [STATIC]: the C library shows the symbols of the ABI file and no other."""
+"""exports.py ABI SHARED [STATIC]: the C library shows the symbols of the ABI file and no other.
+
+Inline variables of C++ ("unique" to nm) are passed over in the static library: objcopy cannot make
+them local, and they clash with nothing.
+"""
 
 import subprocess
 import sys
@@ -11,8 +15,9 @@ problems = [] if wanted == sorted(set(wanted)) else [f"{abi_file} is not sorted"
 
 def symbols(*command):
     lines = subprocess.run(["nm", *command], check=True, capture_output=True, text=True).stdout
-    names = {line.split()[-1].partition("@")[0] for line in lines.splitlines() if line.strip()}
-    return {name for name in names if not name.endswith(":") and not name.startswith("ZLLM_")}
+    fields = [line.split() for line in lines.splitlines()]
+    return {field[-1].partition("@")[0] for field in fields
+            if len(field) == 3 and field[1] not in "Au"}
 
 
 libraries = [(shared, ["-D", "--defined-only", shared])]

@@ -99,9 +99,17 @@ typedef struct zllm_item {
 
 /* zllm_item item = ZLLM_INIT(zllm_item); */
 #ifdef __cplusplus
-#define ZLLM_INIT(type) (type{sizeof(type)})
+extern "C++" {
+template <class T>
+inline T zllm_sized() {
+  T made{};
+  made.size = sizeof(T);
+  return made;
+}
+}
+#define ZLLM_INIT(type) zllm_sized<type>()
 #else
-#define ZLLM_INIT(type) {sizeof(type)}
+#define ZLLM_INIT(type) {.size = sizeof(type)}
 #endif
 
 enum {

@@ -72,22 +72,30 @@ Outcome<JsonExchange> read_completions(const Json& body, const dialect::AnswerFa
   return made;
 }
 
-std::string model_name(const JsonRequest& request, const Json& body) {
+std::string model_name(const JsonRequest& request, const Json& body,
+                       const std::string& default_model) {
+  if (!request.model.empty()) {
+    return request.model;
+  }
   const Json *named = body.find("model");
   const std::string *name = named == nullptr ? nullptr : named->as_string();
-  return request.model.empty() && name != nullptr ? *name : request.model;
+  return name == nullptr || name->empty() ? default_model : *name;
 }
 
 }  // namespace
 
-Outcome<JsonExchange> read_exchange(const JsonRequest& request) {
-  ZLLM_TRY(const Json body, Json::parse(request.body, "the body"));
+Outcome<JsonExchange> read_exchange(const JsonRequest& request, const std::string& default_model) {
+  const auto parsed = Json::parse(request.body, "the body");
+  if (!parsed.ok()) {
+    return Failure(FailureKind::invalid, parsed.error().message);
+  }
+  const Json& body = *parsed;
   if (body.as_object() == nullptr) {
     return Failure(FailureKind::invalid, "the body must be a JSON object");
   }
   const dialect::AnswerFacts facts{.unique = random_name(kUniqueLength),
                                    .created = std::time(nullptr),
-                                   .model = model_name(request, body)};
+                                   .model = model_name(request, body, default_model)};
   if (request.dialect == "chat") {
     ZLLM_TRY(auto exchange, dialect::chat::read(body, facts));
     return single(std::move(exchange));

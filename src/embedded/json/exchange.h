@@ -26,7 +26,8 @@ struct JsonExchange {
   std::unique_ptr<JsonEncoder> encoder;
 };
 
-Outcome<JsonExchange> read_exchange(const JsonRequest& request);
+// default_model: as answers name it where neither the caller nor the body does.
+Outcome<JsonExchange> read_exchange(const JsonRequest& request, const std::string& default_model);
 
 // A failure in the dialect's shape; the OpenAI one where the dialect is not known.
 std::string json_error(std::string_view dialect, const Failure& failure);

@@ -18,7 +18,7 @@ namespace zllm {
 struct JsonRequest {
   std::string_view dialect;  // "chat", "completions", "responses" or "messages"
   std::string_view body;
-  std::string model = {};   // as answers name it; empty = as the body does
+  std::string model = {};   // as answers name it; empty = as the body does, else its file
   std::string caller = {};  // whose stored responses it may go on from
   // Of the dialect responses; without one nothing is stored or found.
   std::shared_ptr<dialect::responses::ResponseStore> store = {};

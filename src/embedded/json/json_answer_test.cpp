@@ -61,6 +61,8 @@ TEST_F(JsonAnswerTest, AStreamTellsTheTextOfTheBody) {
   const Json whole = body_of("chat", concat("{", kQuestion, "}"), 200);
   EXPECT_EQ(*at(at(first(whole, "choices"), "message"), "content").as_string(), kScript);
   EXPECT_EQ(*at(whole, "model").as_string(), "m");
+  const Json unnamed = body_of("chat", R"({"messages":[{"role":"user","content":"Hi"}]})", 200);
+  EXPECT_EQ(*at(unnamed, "model").as_string(), "scripted");
   const auto stream = ask("chat", concat("{", kQuestion, R"(,"stream":true})"));
   EXPECT_TRUE(stream->is_stream());
   std::string text;
@@ -119,7 +121,7 @@ TEST_F(JsonAnswerTest, WaitsNoLongerThanAsked) {
   const auto answer = ask("chat", concat("{", kQuestion, R"(,"stream":true})"));
   std::size_t items = 0;
   while (!answer->is_done()) {
-    items += answer->next(std::chrono::milliseconds(1)) ? 1 : 0;
+    items += answer->next(std::chrono::milliseconds(1)) ? std::size_t{1} : 0;
   }
   EXPECT_GT(items, 2u);
   EXPECT_FALSE(answer->try_next());

@@ -99,10 +99,10 @@ TEST(CallGrammar, RequiredCallsAreReadBackByTheFamily) {
   std::mt19937 random(21);
   for (const std::string& name : names()) {
     int ended = 0;
-    for (int round = 0; round < 3; ++round) {
+    for (int round = 0; round < 12; ++round) {
       const auto fence = make(name, CallRule::required, false);
       ASSERT_NE(fence, nullptr);
-      const testing::Walk made = testing::walk(*fence, tokenizer(), random, 300);
+      const testing::Walk made = testing::walk(*fence, tokenizer(), random, 150);
       if (!made.has_ended || !is_valid_utf8(made.text)) {
         continue;
       }
