@@ -4,6 +4,7 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,7 +26,7 @@ namespace {
 constexpr std::size_t kClients = 48;
 constexpr std::size_t kBufferBytes = 200;  // less than most events: slow clients stall their answer
 
-struct Setup {
+struct LoadSetup {
   std::string fixture;
   std::uint64_t context = 0;
   std::uint64_t cache_tokens = 0;
@@ -33,7 +34,7 @@ struct Setup {
   std::uint64_t swap_bytes = 0;
 };
 
-void PrintTo(const Setup& setup, std::ostream *out) {
+void PrintTo(const LoadSetup& setup, std::ostream *out) {
   *out << setup.fixture << (setup.has_prefix_cache ? " with" : " without") << " prefix cache";
 }
 
@@ -97,10 +98,10 @@ Conduct conduct_of(std::size_t number) {
   return static_cast<Conduct>(1 + number / 3 % 3);
 }
 
-class ServiceLoad : public testing::TestWithParam<Setup> {
+class ServiceLoad : public testing::TestWithParam<LoadSetup> {
  protected:
   ServiceLoad() : model_(GetParam().fixture) {
-    const Setup& setup = GetParam();
+    const LoadSetup& setup = GetParam();
     EngineOptions options{.model = model_.path(),
                           .threads = 2,
                           .context = setup.context,
@@ -197,7 +198,7 @@ TEST_P(ServiceLoad, EveryAnswerIsItsSingleRunAndNothingStays) {
   std::latch all_sent(kClients);
   std::size_t quick = 0;
   for (std::size_t i = 0; i < kClients; ++i) {
-    quick += conduct_of(i) == Conduct::reads ? 1 : 0;
+    quick += conduct_of(i) == Conduct::reads ? 1u : 0u;
   }
   // Slow clients wait until all others are done, which must not need them.
   std::latch quick_done(static_cast<std::ptrdiff_t>(quick));
@@ -268,18 +269,18 @@ TEST_P(ServiceLoad, AnswersThatWaitEndWithTheirClient) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ServiceLoad,
-    testing::Values(Setup{.fixture = "qwen3-wide", .context = 128, .cache_tokens = 288},
-                    Setup{.fixture = "qwen3-wide",
-                          .context = 128,
-                          .cache_tokens = 288,
-                          .has_prefix_cache = false,
-                          .swap_bytes = 1 << 20},
-                    Setup{.fixture = "kimi-linear-hub", .context = 256, .cache_tokens = 512},
-                    Setup{.fixture = "kimi-linear-hub",
-                          .context = 256,
-                          .cache_tokens = 512,
-                          .has_prefix_cache = false,
-                          .swap_bytes = 1 << 20}));
+    testing::Values(LoadSetup{.fixture = "qwen3-wide", .context = 128, .cache_tokens = 288},
+                    LoadSetup{.fixture = "qwen3-wide",
+                              .context = 128,
+                              .cache_tokens = 288,
+                              .has_prefix_cache = false,
+                              .swap_bytes = 1 << 20},
+                    LoadSetup{.fixture = "kimi-linear-hub", .context = 256, .cache_tokens = 512},
+                    LoadSetup{.fixture = "kimi-linear-hub",
+                              .context = 256,
+                              .cache_tokens = 512,
+                              .has_prefix_cache = false,
+                              .swap_bytes = 1 << 20}));
 
 }  // namespace
 }  // namespace zllm::test

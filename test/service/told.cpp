@@ -1,5 +1,6 @@
 #include "told.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace zllm::test {
