@@ -81,8 +81,9 @@ Question question(std::size_t number) {
       break;
     case Dialect::messages:
       asked.path = "/v1/messages";
-      asked.body = concat(R"({"system":"be kind to all.","messages":[)", user_message(number),
-                          R"(],"temperature":0,"max_tokens":)", tokens, ",", more, "}");
+      asked.body =
+          concat(R"({"model":"tiny","system":"be kind to all.","messages":[)", user_message(number),
+                 R"(],"temperature":0,"max_tokens":)", tokens, ",", more, "}");
       break;
   }
   return asked;
@@ -171,7 +172,8 @@ class ServiceLoad : public testing::TestWithParam<LoadSetup> {
     ASSERT_NE(json->find("id"), nullptr) << json->dump();
     const std::string path = "/v1/responses/" + *json->find("id")->as_string();
     const Exchange cancelled = send("POST", path + "/cancel", "");
-    EXPECT_EQ(cancelled->status(), 200) << cancelled->read_all();
+    // Or it had ended already.
+    EXPECT_TRUE(cancelled->status() == 200 || cancelled->status() == 400) << cancelled->read_all();
     EXPECT_EQ(send("DELETE", path, "")->status(), 200);
   }
 
