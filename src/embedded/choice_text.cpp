@@ -116,7 +116,7 @@ void ChoiceText::pass(std::vector<family::Piece> pieces, std::vector<Event>& out
   }
 }
 
-void ChoiceText::pass(family::Content content, std::vector<Event>& out) {
+void ChoiceText::pass(const family::Content& content, std::vector<Event>& out) {
   is_reasoning_ = false;
   std::string text = parts_.stops.add(content.text);
   if (!text.empty()) {

@@ -51,7 +51,7 @@ class ChoiceText {
  private:
   void add_text(std::string_view text, bool is_special, std::vector<Event>& out);
   void pass(std::vector<text::family::Piece> pieces, std::vector<Event>& out);
-  void pass(text::family::Content content, std::vector<Event>& out);
+  void pass(const text::family::Content& content, std::vector<Event>& out);
   void pass(text::family::Reasoning reasoning, std::vector<Event>& out);
   void pass(text::family::CallBegin begin, std::vector<Event>& out);
   void pass(text::family::CallArguments arguments, std::vector<Event>& out);

@@ -302,7 +302,7 @@ Result<const family::Family *> choose_family(const std::string& name, const Mode
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::create(EngineParts parts, EngineOptions options) {
+Result<std::unique_ptr<Engine>> Engine::create(EngineParts parts, const EngineOptions& options) {
   if (options.max_concurrent == 0) {
     return Error{Code::invalid_argument, "max_concurrent must be at least 1"};
   }
