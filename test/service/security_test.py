@@ -8,7 +8,7 @@ import unittest
 
 import httpx
 
-from harness import Server, shared_server, tool_server, user, weather_tool
+from harness import TOOL_TEMPLATE, Server, shared_server, tool_server, user, weather_tool
 from wire import WireCase, chat_body, head_of, request_of
 
 FIRST, SECOND, THIRD = "sk-first-0123456789", "sk-second#with+signs/=", "sk-of-the-environment"
@@ -201,6 +201,14 @@ class OriginsTest(WireCase):
 
 class MutationTest(WireCase):
     """Nothing that a client sends is the server's own failure."""
+
+    @classmethod
+    def setUpClass(cls):
+        # A small context ends what asks for no end.
+        cls.server = shared_server("--chat-template-file", str(TOOL_TEMPLATE), "--no-request-log",
+                                   "--context", "320", "--threads", "1")
+        cls.http = httpx.Client(base_url=cls.server.url, timeout=120)
+        cls.model = cls.http.get("/v1/models").json()["data"][0]["id"]
 
     def bodies(self):
         chat = {"model": self.model, "messages": [{"role": "system", "content": "Be kind."},
