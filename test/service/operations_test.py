@@ -12,7 +12,7 @@ import unittest
 
 import httpx
 
-from harness import PROGRAM, Server, model, shared_server, user
+from harness import PROGRAM, Server, model, parse_events, user
 from wire import Wire, WireCase, chat_body, endless_body, head_of, request_of
 
 CHAT = "/v1/chat/completions"
@@ -270,7 +270,7 @@ class LifeTest(WireCase):
         for path, body in ((CHAT, {"messages": [user("Hi")]}), ("/v1/completions", {"prompt": "a"}),
                            ("/v1/responses", {"input": "a"}), ("/tokenize", {"content": "a"}),
                            ("/v1/messages", {"messages": [user("Hi")], "max_tokens": 1})):
-            for name in ("nobody", "Small2", "org"  "anization"):
+            for name in ("nobody", "Small2", "organization"):
                 reply = self.http.post(path, json={"model": name, **body})
                 self.assertEqual(reply.status_code, 404, reply.text)
                 self.assertIn(name, reply.json()["error"]["message"])
@@ -283,11 +283,11 @@ class LifeTest(WireCase):
             self.assertIn(f'zllm_running_requests{{model="{name}"}} 0', text)
 
     def test_time_limits_have_504_or_end_the_stream(self):
-        self.start("--request-timeout", "1")
+        self.start("--request-timeout", "0.5")
         fields = {"max_tokens": 7000, "ignore_eos": True}
         for path, body in ((CHAT, {"messages": [user("Hi")], **fields}),
                            ("/v1/completions", {"prompt": "a", **fields}),
-                           ("/v1/messages", {"model": "x", "messages": [user("Tell me a story")],
+                           ("/v1/messages", {"model": "x", "messages": [user("Count from one to five hundred in words.")],
                                              "max_tokens": 7000})):
             reply = self.http.post(path, json=body)
             if path == "/v1/messages" and reply.status_code == 200:
@@ -299,6 +299,16 @@ class LifeTest(WireCase):
         stream = self.http.post(CHAT, content=endless_body()).text
         last = [line for line in stream.splitlines() if line.startswith("data: {")][-1]
         self.assertTrue(json.loads(last[6:])["error"]["message"])
+        story = "Count from one to five hundred in words, one number a line."
+        events = parse_events(self.http.post("/v1/messages", json={
+            "model": "x", "max_tokens": 7000, "messages": [user(story)], "stream": True}).text)
+        self.assertEqual(events[-1][0], "error")
+        self.assertEqual(events[-1][1]["type"], "error")
+        self.assertTrue(events[-1][1]["error"]["message"])
+        events = parse_events(self.http.post("/v1/responses", json={
+            "max_output_tokens": 7000, "input": story, "stream": True}).text)
+        self.assertEqual(events[-1][0], "response.failed")
+        self.assertTrue(events[-1][1]["response"]["error"]["message"])
         self.wait_until_idle()
 
 
