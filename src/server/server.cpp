@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kUnauthorised = 401;
 constexpr int kWrongMethod = 405;
+constexpr std::size_t kLongBodyBytes = std::size_t{128} << 10;  // takes some 10 ms to tokenize
 constexpr int kWrongEncoding = 415;
 constexpr std::string_view kUsualHeaders =
     "authorization, content-type, x-api-key, anthropic-version";
@@ -36,15 +37,17 @@ Result<std::unique_ptr<Server>> Server::create(ServerOptions options,
   ZLLM_TRY(ApiKeys keys, ApiKeys::create(options.api_keys));
   const ServerLimits limits = options.limits;
   RequestLog log(options.log, options.logs_requests);
-  auto services = std::unique_ptr<Services>(
-      new Services{.options = std::move(options),
-                   .models = std::move(models),
-                   .metrics = {},
-                   .log = std::move(log),
-                   .readiness = {},
-                   .background = BackgroundAnswers(limits.background_responses),
-                   .store = std::make_shared<dialect::responses::ResponseStore>(limits.store),
-                   .workers = std::make_unique<WorkerPool>(worker_count(limits))});
+  auto services = std::unique_ptr<Services>(new Services{
+      .options = std::move(options),
+      .models = std::move(models),
+      .metrics = {},
+      .log = std::move(log),
+      .readiness = {},
+      .background = BackgroundAnswers(limits.background_responses),
+      .store = std::make_shared<dialect::responses::ResponseStore>(limits.store),
+      .workers = std::make_unique<WorkerPool>(worker_count(limits)),
+      .long_workers =
+          std::make_unique<WorkerPool>(std::max<std::size_t>(1, worker_count(limits) / 2))});
   return std::unique_ptr<Server>(new Server(std::move(services), std::move(keys)));
 }
 
@@ -59,6 +62,7 @@ Server::~Server() { close(); }
 void Server::close() {
   refuse_new();
   services_->background.cancel_all();
+  services_->long_workers->stop();
   services_->workers->stop();
 }
 
@@ -71,7 +75,9 @@ http::Handler Server::handler() {
 void Server::take(http::HttpRequest request, std::shared_ptr<http::ResponseWriter> writer) {
   auto call = std::make_shared<Call>(std::move(request), std::move(writer), services_->metrics,
                                      services_->log);
-  services_->workers->run([this, call] { dispatch(call); });
+  const bool is_long = call->request().body.size() > kLongBodyBytes;
+  WorkerPool& workers = is_long ? *services_->long_workers : *services_->workers;
+  workers.run([this, call] { dispatch(call); });
 }
 
 void Server::dispatch(const std::shared_ptr<Call>& call) {

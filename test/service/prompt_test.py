@@ -1,5 +1,6 @@
 """From messages and texts to tokens: templates, control tokens, the size of the context."""
 
+import concurrent.futures
 import pathlib
 import unittest
 
@@ -57,6 +58,22 @@ class Tokens(Case):
             with self.subTest(tokens=tokens):
                 self.refused("/detokenize", {"tokens": tokens}, "tokens")
         self.refused("/detokenize", {}, "tokens")
+
+
+    def test_long_texts_do_not_hold_up_others(self):
+        def tokenize(_):
+            reply = self.http.post("/tokenize", json={"content": "word " * 300_000})
+            done.append(len(reply.json()["tokens"]))
+
+        done = []
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            running = [pool.submit(tokenize, i) for i in range(6)]
+            concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for _ in range(3):
+                self.assertEqual(self.http.get("/health").status_code, 200)
+                whole(self, TEXT, prompt="a", max_tokens=1)
+            self.assertLess(len(done), 4)
+        self.assertEqual(done, [300_001] * 6)
 
 
 class Templates(Case):
@@ -186,6 +203,14 @@ class SmallContext(Case):
                          (CONTEXT - 1, 1))
         for more in (1, 2, 500):
             self.check_refused(CHAT, {"messages": messages(fitting + more)}, CONTEXT - 1 + more)
+
+    def test_far_too_long(self):
+        """Refused without the work that all of it would be."""
+        for text in ("word " * 1_000_000, "a" * 1_000_000, "\n" * 1_000_000):
+            for path, body in ((CHAT, {"messages": [user(text)]}), (TEXT, {"prompt": text})):
+                error = self.post(path, body, 400)["error"]
+                self.assertEqual(error["code"], "context_length_exceeded")
+                self.assertIn(str(CONTEXT), error["message"])
 
     def test_a_template_that_refuses(self):
         for body in ({"messages": [user("a"), user("b")]},
