@@ -23,7 +23,8 @@ AnswerTeller teller_of(std::shared_ptr<dialect::Encoder> encoder) {
   return {.stream = [encoder](std::size_t, const Event& event,
                               std::vector<dialect::Item>& out) { encoder->stream(event, out); },
           .collect = [encoder](std::size_t, const Event& event) { encoder->collect(event); },
-          .body = [encoder] { return encoder->body(); }};
+          .body = [encoder] { return encoder->body(); },
+          .abandon = [encoder] { encoder->abandon(); }};
 }
 
 std::shared_ptr<AnswerPump> AnswerPump::start(Job job, WorkerPool& workers, Metrics& metrics) {
@@ -185,6 +186,9 @@ void AnswerPump::abandon() {
     answer->set_notifier(nullptr);
   }
   job_.call->writer()->set_notifier(nullptr);
+  if (job_.teller.abandon) {
+    job_.teller.abandon();
+  }
   // Destroying an answer cancels it.
   job_.answers.clear();
   if (job_.at_end) {

@@ -20,6 +20,7 @@ struct AnswerTeller {
       stream;
   std::function<void(std::size_t answer, const Event& event)> collect;
   std::function<std::string()> body;
+  std::function<void()> abandon = {};  // where somebody has to know that the client left
 };
 
 // The teller of a dialect's encoder.

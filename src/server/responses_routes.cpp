@@ -119,19 +119,27 @@ void erase(Services& services, Call& call) {
 }
 
 void cancel(Services& services, Call& call) {
-  const auto response = stored(services, call);
+  auto response = stored(services, call);
   if (!response) {
     return;
   }
   auto is_running = responses::needs_cancel(*response);
-  if (!is_running.ok()) {
-    return call.fail(is_running.error());
+  if (is_running.ok() && *is_running) {
+    const std::string id(call.parameter("id"));
+    // Told and kept at once, so that no later GET sees it run.
+    *response = responses::cancelled(*std::move(response));
+    if (services.store->replace(call.owner, id, *response)) {
+      services.background.cancel(id);
+      return call.reply(200, response->body);
+    }
+    // It has ended in between.
+    response = stored(services, call);
+    if (!response) {
+      return;
+    }
+    is_running = responses::needs_cancel(*response);
   }
-  if (*is_running) {
-    services.background.cancel(std::string(call.parameter("id")));
-    return call.reply(200, responses::cancelled_body(*response));
-  }
-  call.reply(200, response->body);
+  is_running.ok() ? call.reply(200, response->body) : call.fail(is_running.error());
 }
 
 }  // namespace
@@ -141,10 +149,12 @@ std::vector<Route> responses_routes(Services& services) {
   std::vector<Route> routes = {
       {.method = "POST",
        .pattern = "/v1/responses",
+       .shape = Shape::responses,
        .handle = [&services](const std::shared_ptr<Call>& call) { create(services, call); }}};
   const auto add = [&](const char *method, const char *pattern, Handle handle) {
     routes.push_back({.method = method,
                       .pattern = pattern,
+                      .shape = Shape::responses,
                       .handle = [&services, handle](const std::shared_ptr<Call>& call) {
                         handle(services, *call);
                       }});

@@ -24,10 +24,14 @@ Outcome<std::string> stored_body(const StoredResponse& response, const QueryPara
 Outcome<std::string> input_items_body(const StoredResponse& response, const QueryParameters& query);
 // DELETE /v1/responses/{id}
 std::string deleted_body(std::string_view id);
-// POST /v1/responses/{id}/cancel: whether there is an answer to cancel. A response that has ended
-// is given as it is; one that is no background response is refused.
+// POST /v1/responses/{id}/cancel: whether there is an answer to cancel. A response that was
+// cancelled is given as it is; one that has ended otherwise or is no background response is
+// refused.
 Outcome<bool> needs_cancel(const StoredResponse& response);
 // The response as it is once its answer is cancelled.
-std::string cancelled_body(const StoredResponse& response);
+StoredResponse cancelled(StoredResponse response);
+
+// The failure with its field as a request of this dialect names it.
+Failure named(Failure failure);
 
 }  // namespace zllm::dialect::responses
