@@ -66,8 +66,12 @@ void AnswerPump::step() {
     return;
   }
   if (!job_.is_background && job_.call->writer()->is_gone()) {
-    abandon();
-    return;
+    if (!job_.outlives_client) {
+      abandon();
+      return;
+    }
+    job_.call->writer()->set_notifier(nullptr);
+    job_.is_background = true;  // nobody reads along any more
   }
   std::size_t taken = 0;
   bool is_progress = true;
@@ -134,6 +138,9 @@ void AnswerPump::tell(std::size_t answer, const Event& event) {
   }
   // What fails before anything was told can still have its own status.
   if (!is_started_ && failure_) {
+    if (job_.outlives_client) {
+      job_.teller.collect(answer, event);  // who asks for it later has to see it
+    }
     return;
   }
   if (!is_started_) {

@@ -37,6 +37,7 @@ class AnswerPump final : public Actor, public std::enable_shared_from_this<Answe
     AnswerTeller teller;
     bool is_streaming = false;
     bool is_background = false;
+    bool outlives_client = false;  // goes on in the background when the client leaves
     std::size_t buffer_bytes = 0;  // that a client may leave untaken
     std::function<void()> at_end = {};
   };

@@ -15,41 +15,47 @@ namespace {
 namespace responses = dialect::responses;
 using responses::StoredResponse;
 
-// A response runs on without its client, who asks for it by its id.
-void start_in_background(Services& services, const std::shared_ptr<Call>& call,
-                         const ModelSet::Entry& model, responses::ResponseExchange exchange) {
-  if (exchange.exchange.is_streaming) {
-    return call->fail(Failure(FailureKind::unsupported,
-                              "a response in the background is not streamed: ask for it by its id",
-                              "stream"));
-  }
+// Stands for a call that has its reply already; nobody is told anything over it.
+std::shared_ptr<Call> shadow_of(Services& services, Call& call) {
+  auto shadow = std::make_shared<Call>(call.request(), nullptr, services.metrics, services.log);
+  shadow->caller = call.caller;
+  shadow->record().route = call.record().route;
+  shadow->record().model = call.record().model;
+  shadow->record().status = 200;
+  return shadow;
+}
+
+// A response runs on without its client, who asks for it by its id or reads along.
+void start_in_background(Services& services, const std::shared_ptr<Call>& call, Engine& engine,
+                         responses::ResponseExchange exchange) {
   const std::string id = exchange.id;
+  const bool is_streaming = exchange.exchange.is_streaming;
   if (!services.background.reserve(id)) {
     return call->fail(
         Failure(FailureKind::busy, "too many responses run in the background", "background"));
   }
   Request request = std::move(exchange.exchange.request);
   complete(services, *call, request);
-  auto submitted = model.engine->submit(std::move(request));
+  auto submitted = engine.submit(std::move(request));
   if (!submitted.ok()) {
     services.background.release(id);
     return call->fail(submitted.error());
   }
   services.store->put(call->owner, id, exchange.queued);
-  auto shadow = std::make_shared<Call>(call->request(), nullptr, services.metrics, services.log);
-  shadow->caller = call->caller;
-  shadow->record().route = call->record().route;
-  shadow->record().model = model.name;
-  shadow->record().status = 200;
-  AnswerPump::Job job{.call = std::move(shadow),
+  AnswerPump::Job job{.call = is_streaming ? call : shadow_of(services, *call),
                       .answers = {},
                       .teller = teller_of(std::move(exchange.exchange.encoder)),
-                      .is_background = true,
+                      .is_streaming = is_streaming,
+                      .is_background = !is_streaming,
+                      .outlives_client = is_streaming,
+                      .buffer_bytes = services.options.transport.limits.buffer_bytes,
                       .at_end = [&services, id] { services.background.release(id); }};
   job.answers.push_back(*std::move(submitted));
   services.background.set(id,
                           AnswerPump::start(std::move(job), *services.workers, services.metrics));
-  call->reply(200, exchange.queued.body);
+  if (!is_streaming) {
+    call->reply(200, exchange.queued.body);
+  }
 }
 
 void create(Services& services, const std::shared_ptr<Call>& call) {
@@ -67,7 +73,7 @@ void create(Services& services, const std::shared_ptr<Call>& call) {
     return call->fail(exchange.error());
   }
   if (exchange->is_background) {
-    return start_in_background(services, call, *model, *std::move(exchange));
+    return start_in_background(services, call, *model->engine, *std::move(exchange));
   }
   std::vector<Request> requests;
   requests.push_back(std::move(exchange->exchange.request));
