@@ -85,6 +85,27 @@ void create(Services& services, const std::shared_ptr<Call>& call) {
          std::move(requests));
 }
 
+// What the prompt of a response would take, without making one.
+void count_input(Services& services, Call& call) {
+  auto body = call.object_body();
+  if (!body.ok()) {
+    return call.fail(body.error());
+  }
+  auto model = model_of(services, *body);
+  if (!model.ok()) {
+    return call.fail(model.error());
+  }
+  auto exchange = responses::read(*body, facts_for(model->name), call.owner, services.store);
+  if (!exchange.ok()) {
+    return call.fail(exchange.error());
+  }
+  auto count = model->engine->count_prompt_tokens(exchange->exchange.request);
+  if (!count.ok()) {
+    return call.fail(count.error());
+  }
+  call.reply(200, responses::input_tokens_body(*count));
+}
+
 // The stored response of the path's id; nothing where the call has failed.
 std::optional<StoredResponse> stored(const Services& services, Call& call) {
   const std::string id(call.parameter("id"));
@@ -165,6 +186,7 @@ std::vector<Route> responses_routes(Services& services) {
                         handle(services, *call);
                       }});
   };
+  add("POST", "/v1/responses/input_tokens", count_input);
   add("GET", "/v1/responses/{id}", get);
   add("DELETE", "/v1/responses/{id}", erase);
   add("POST", "/v1/responses/{id}/cancel", cancel);

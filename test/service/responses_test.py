@@ -348,6 +348,20 @@ class Echo(ResponsesCase):
 
 
 class Requests(ResponsesCase):
+    def test_input_tokens_are_counted(self):
+        body = {"model": self.model, "input": "Name three colours.", "instructions": "Be brief.",
+                "tools": [function_tool()]}
+        counted = self.post("/v1/responses/input_tokens", body)
+        self.assertEqual(counted, {"object": "response.input_tokens",
+                                   "input_tokens": self.create(**body)["usage"]["input_tokens"]})
+        self.post("/v1/responses/input_tokens", {**body, "colour": 1}, 400)
+
+    def test_null_is_absent(self):
+        item = {"role": "user", "content": "Name three colours.", "colour": None, "id": None}
+        self.assertEqual(text_of(self.create(input=[item], colour=None, tools=None, text=None,
+                                             reasoning=None, stream=None, store=None)),
+                         text_of(self.create()))
+
     def test_as_codex_sends_them(self):
         shell = {"type": "function", "name": "shell", "description": "Runs a command",
                  "strict": False, "parameters": {
@@ -374,6 +388,13 @@ class Requests(ResponsesCase):
         events = [data for _, data in self.events("/v1/responses", body)]
         self.assertEqual(events[0]["type"], "response.created")
         self.assertIn(events[-1]["type"], ("response.completed", "response.incomplete"))
+
+    def test_guidance_is_one_system_message(self):
+        items = [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+        told = self.create(instructions="Be kind.", input=items)
+        by_hand = self.create(instructions="Be kind.\n\nBe brief.", input="Hi")
+        self.assertEqual(told["usage"]["input_tokens"], by_hand["usage"]["input_tokens"])
+        self.assertEqual(text_of(told), text_of(by_hand))
 
     def test_refusals_name_the_field(self):
         call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}

@@ -125,6 +125,12 @@ Outcome<std::string> input_items_body(const StoredResponse& response,
   return std::move(json.boolean("has_more", has_more).end_object()).str();
 }
 
+std::string input_tokens_body(std::uint64_t count) {
+  JsonWriter json;
+  json.begin_object().text("object", "response.input_tokens").integer("input_tokens", count);
+  return std::move(json.end_object()).str();
+}
+
 std::string deleted_body(std::string_view id) {
   JsonWriter json;
   json.begin_object().text("id", id).text("object", "response").boolean("deleted", true);
