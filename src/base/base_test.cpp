@@ -99,7 +99,7 @@ TEST(Json, RefusesWhatIsNotOneDocument) {
 TEST(Json, StringsAreAlwaysValidUtf8) {
   std::string out;
   append_json_string(out, "a\"\\\n\x01\xff\xe2\x82");
-  EXPECT_EQ(out, "\"a\\\"\\\\\\n\\u0001\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+  EXPECT_EQ(out, "\"a\\\"\\\\\\n\\u0001\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
 TEST(Utf8, KnowsWellFormedSequences) {

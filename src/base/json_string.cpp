@@ -43,7 +43,7 @@ void append_json_string(std::string& out, std::string_view text) {
     const std::size_t length = utf8_sequence_length(text.substr(i));
     if (length == 0) {
       out += "\xef\xbf\xbd";
-      ++i;
+      i += utf8_broken_length(text.substr(i));
     } else {
       out += text.substr(i, length);
       i += length;

@@ -67,6 +67,14 @@ std::size_t utf8_incomplete_suffix(std::string_view text) {
   return 0;
 }
 
+std::size_t utf8_broken_length(std::string_view text) {
+  if (text.empty()) {
+    return 0;
+  }
+  const Lead lead = lead_of(static_cast<unsigned char>(text[0]));
+  return lead.length == 0 ? 1 : agreeing_bytes(text, lead);
+}
+
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_sequence_length(text);

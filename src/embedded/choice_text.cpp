@@ -178,8 +178,8 @@ void ChoiceText::pass(family::CallEnd call, std::vector<Event>& out) {
   }
 }
 
+// Bytes that the detokenizer still holds began a character in which the answer was cut: no text.
 void ChoiceText::flush(family::Ending ending, std::vector<Event>& out) {
-  add_text(detokenizer_.flush(), false, out);
   if (parts_.parser != nullptr && !is_ended_) {
     std::vector<family::Piece> pieces;
     parts_.parser->finish(pieces, ending);

@@ -56,9 +56,10 @@ void AnswerPump::cancel() {
   }
 }
 
+// The writer tells of room only after it was over the limit, so exactly full is still room.
 bool AnswerPump::has_room() const {
   return job_.is_background || !job_.is_streaming ||
-         job_.call->writer()->pending() < job_.buffer_bytes;
+         job_.call->writer()->pending() <= job_.buffer_bytes;
 }
 
 void AnswerPump::step() {

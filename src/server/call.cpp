@@ -14,9 +14,8 @@
 namespace zllm::server {
 namespace {
 
-constexpr int kClientGone = 499;            // nobody sees it; as web servers log it
-constexpr std::string_view kRetry = "1";    // seconds: a round or two later there may be room
-constexpr std::string_view kLoading = "5";  // of a model that loads
+constexpr int kClientGone = 499;          // nobody sees it; as web servers log it
+constexpr std::string_view kRetry = "1";  // seconds: a round or two later there may be room
 
 }  // namespace
 
@@ -75,11 +74,6 @@ std::string_view Call::parameter(std::string_view name) const {
 }
 
 Outcome<Json> Call::object_body() const {
-  const std::optional<std::string_view> encoding = request_.header("content-encoding");
-  if (encoding && *encoding != "identity") {
-    return Failure(FailureKind::invalid,
-                   concat("a body with content-encoding ", quote(*encoding), " is not read"));
-  }
   if (request_.body.empty()) {
     return Failure(FailureKind::invalid, "the request has no body");
   }
@@ -132,7 +126,7 @@ void Call::fail_with(int status, const Failure& failure) {
   if (failure.kind == FailureKind::busy) {
     all.emplace_back("retry-after", kRetry);
   } else if (failure.kind == FailureKind::loading || failure.kind == FailureKind::shut_down) {
-    all.emplace_back("retry-after", kLoading);
+    all.emplace_back("retry-after", kRetryWhileLoading);
   }
   writer_->respond(status, std::move(all), error_body(failure));
   report();

@@ -15,6 +15,9 @@
 
 namespace zllm::server {
 
+// Of clients that ask while a model loads or the server ends, in seconds.
+constexpr std::string_view kRetryWhileLoading = "5";
+
 // Whose error bodies a route speaks.
 enum class Shape : std::uint8_t { openai, responses, anthropic };
 

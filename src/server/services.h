@@ -23,8 +23,10 @@ struct Services {
   Readiness readiness;
   BackgroundAnswers background;
   std::shared_ptr<dialect::responses::ResponseStore> store;
-  // Last, so that its threads end before what they use.
+  // Last, so that their threads end before what they use.
   std::unique_ptr<WorkerPool> workers;
+  // Bodies that take long to read wait for each other here, and not in the way of others.
+  std::unique_ptr<WorkerPool> long_workers;
 };
 
 }  // namespace zllm::server

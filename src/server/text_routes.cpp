@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/base/utf8.h>
 #include <zllm/dialect/chat/chat.h>
 #include <zllm/dialect/field_reader.h>
 #include <zllm/dialect/json_writer.h>
@@ -49,6 +50,20 @@ Outcome<std::vector<TokenId>> read_tokens(FieldReader& reader) {
   return tokens;
 }
 
+// The piece as text, or as an array of bytes where it is not whole characters.
+void write_piece(JsonWriter& json, TokenId token, const std::string& bytes) {
+  json.begin_object().integer("id", token);
+  if (is_valid_utf8(bytes)) {
+    json.text("piece", bytes).end_object();
+    return;
+  }
+  json.begin_array("piece");
+  for (const char byte : bytes) {
+    json.integer(static_cast<unsigned>(static_cast<unsigned char>(byte)));
+  }
+  json.end_array().end_object();
+}
+
 void tokenize(const Services& services, Call& call) {
   Outcome<Json> body = call.object_body();
   const auto engine = engine_of(services, call, body);
@@ -74,8 +89,7 @@ void tokenize(const Services& services, Call& call) {
   json.begin_object().begin_array("tokens");
   for (const TokenId token : *tokens) {
     if (with_pieces) {
-      json.begin_object().integer("id", token).text("piece", engine->token_bytes(token));
-      json.end_object();
+      write_piece(json, token, engine->token_bytes(token));
     } else {
       json.integer(token);
     }
