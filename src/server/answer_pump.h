@@ -20,6 +20,7 @@ struct AnswerTeller {
       stream;
   std::function<void(std::size_t answer, const Event& event)> collect;
   std::function<std::string()> body;
+  std::function<void()> abandon = {};  // where somebody has to know that the client left
 };
 
 // The teller of a dialect's encoder.
@@ -36,6 +37,7 @@ class AnswerPump final : public Actor, public std::enable_shared_from_this<Answe
     AnswerTeller teller;
     bool is_streaming = false;
     bool is_background = false;
+    bool outlives_client = false;  // goes on in the background when the client leaves
     std::size_t buffer_bytes = 0;  // that a client may leave untaken
     std::function<void()> at_end = {};
   };
