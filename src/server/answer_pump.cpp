@@ -19,7 +19,7 @@ bool is_piece(const Event& event) {
 
 }  // namespace
 
-AnswerTeller teller_of(std::shared_ptr<dialect::Encoder> encoder) {
+AnswerTeller teller_of(const std::shared_ptr<dialect::Encoder>& encoder) {
   return {.stream = [encoder](std::size_t, const Event& event,
                               std::vector<dialect::Item>& out) { encoder->stream(event, out); },
           .collect = [encoder](std::size_t, const Event& event) { encoder->collect(event); },

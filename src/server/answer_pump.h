@@ -24,7 +24,7 @@ struct AnswerTeller {
 };
 
 // The teller of a dialect's encoder.
-AnswerTeller teller_of(std::shared_ptr<dialect::Encoder> encoder);
+AnswerTeller teller_of(const std::shared_ptr<dialect::Encoder>& encoder);
 
 // Carries the events of running answers to a client as it takes them. A client that takes nothing
 // stalls only this; one that leaves cancels the answers. Without a client (a background response)
