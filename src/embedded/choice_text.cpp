@@ -144,7 +144,7 @@ void ChoiceText::pass(const family::Content& content, std::vector<Event>& out) {
 }
 
 void ChoiceText::pass(family::Reasoning reasoning, std::vector<Event>& out) {
-  is_reasoning_ = true;
+  is_reasoning_ = !reasoning.ends;
   flush_content(out);
   if (!reasoning.text.empty()) {
     emit(ReasoningDelta{std::move(reasoning.text)}, out);
@@ -173,13 +173,14 @@ void ChoiceText::pass(family::CallArguments arguments, std::vector<Event>& out) 
 
 void ChoiceText::pass(family::CallEnd call, std::vector<Event>& out) {
   emit(CallFinished{.call = call.call}, out);
-  if (!parts_.allows_parallel_calls) {
+  if (!parts_.allows_parallel_calls && !is_cut_) {
     end(StopReason::calls, out);
   }
 }
 
 // Bytes that the detokenizer still holds began a character in which the answer was cut: no text.
 void ChoiceText::flush(family::Ending ending, std::vector<Event>& out) {
+  is_cut_ = ending == family::Ending::cut;
   if (parts_.parser != nullptr && !is_ended_) {
     std::vector<family::Piece> pieces;
     parts_.parser->finish(pieces, ending);

@@ -75,6 +75,7 @@ class ChoiceText {
   std::string reasoning_tail_;  // the last bytes of reasoning, less than its end marker
   bool has_calls_ = false;
   bool is_context_full_ = false;
+  bool is_cut_ = false;  // a call that ends now may not be whole
   bool is_ended_ = false;
 };
 

@@ -137,11 +137,6 @@ Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request, std::uint64
 
 Outcome<std::unique_ptr<engine::Fence>> LoadedEngine::make_fence(const FenceInput& input) const {
   ZLLM_TRY(const FencePlan plan, plan_fence(input));
-  for (const text::Constraint& part : plan.parts) {
-    if (const auto alone = fences_.make({.constraint = part}); !alone.ok()) {
-      return Failure::from(alone.error(), "response_format");
-    }
-  }
   auto fence = fences_.make(plan.spec);
   if (!fence.ok()) {
     Failure failure = Failure::from(fence.error(), plan.field);
@@ -239,6 +234,7 @@ Outcome<std::unique_ptr<Answer>> LoadedEngine::submit(Request request) {
   ZLLM_TRY(made.fence, make_fence({.request = request,
                                    .family = family_,
                                    .tokenizer = text_.tokenizer,
+                                   .fences = fences_,
                                    .is_reasoning_open = is_open,
                                    .may_reason = may_reason}));
   AnswerPlan plan = answer_plan(request, std::move(prompt), is_open);
