@@ -109,6 +109,9 @@ class Server:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self._reader.join(5)
+        if not self._reader.is_alive():
+            self.process.stderr.close()
 
 
 def shared_server(*options, **more):

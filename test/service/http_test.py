@@ -33,7 +33,8 @@ class HttpTest(WireCase):
                                       ("PATCH", "/v1/responses/resp_1", {"GET", "HEAD", "DELETE"}),
                                       ("TRACE", "/metrics", {"GET", "HEAD"}),
                                       ("BREW", "/tokenize", {"POST"}),
-                                      ("HEAD", CHAT, {"POST"}), ("get", "/health", {"GET", "HEAD"})):
+                                      ("HEAD", CHAT, {"POST"}),
+                                      ("get", "/health", {"GET", "HEAD"})):
             with self.subTest(method=method, path=path):
                 answer = self.talk(head_of(method, path), method)
                 self.assertEqual(answer.status, 405)
@@ -181,7 +182,8 @@ class HttpTest(WireCase):
 
     def test_compressed_bodies_are_refused(self):
         for encoding in ("gzip", "br", "zstd", "deflate", "gzip, identity"):
-            answer = self.talk(request_of("POST", CHAT, b"\x1f\x8b\x08", f"Content-Encoding: {encoding}"))
+            answer = self.talk(request_of("POST", CHAT, b"\x1f\x8b\x08",
+                                          f"Content-Encoding: {encoding}"))
             error = self.error_of(answer, 415)
             self.assertIn("content-encoding", error["message"].lower())
         answer = self.talk(request_of("POST", CHAT, chat_body(), "Content-Encoding: identity"))
@@ -195,7 +197,8 @@ class HttpTest(WireCase):
 
     def test_every_answer_has_an_id_of_its_own(self):
         ids = set()
-        for data in (head_of("GET", "/health"), head_of("GET", "/nothing"), head_of("GET", "/health"),
+        for data in (head_of("GET", "/health"), head_of("GET", "/nothing"),
+                     head_of("GET", "/health"),
                      request_of("POST", CHAT, chat_body()), request_of("POST", CHAT, "{"),
                      request_of("POST", CHAT, chat_body(stream=True)),
                      request_of("POST", MESSAGES, "{}")):

@@ -11,7 +11,7 @@ import unittest
 
 import httpx
 
-from harness import PROGRAM, ROOT, Server, model, parse_events, user
+from harness import PROGRAM, ROOT, Server, model, parse_events
 from wire import WireCase, chat_body, endless_body
 
 sys.path.insert(0, str(ROOT / "tools/check"))
@@ -51,7 +51,8 @@ class Http2Test(WireCase):
         answer = client.wait(client.request("POST", CHAT, body.encode(), JSON_FIELD))
         self.assertEqual(answer.status, 200)
         self.assertEqual(settled(answer.body), settled(self.http.post(CHAT, content=body).text))
-        streamed = client.wait(client.request("POST", CHAT, chat_body(max_tokens=12, stream=True).encode()))
+        streaming = chat_body(max_tokens=12, stream=True).encode()
+        streamed = client.wait(client.request("POST", CHAT, streaming))
         self.assertTrue(streamed.body.endswith(b"data: [DONE]\n\n"))
         self.assertEqual(text_of(parse_events(streamed.body.decode())),
                          json.loads(answer.body)["choices"][0]["message"]["content"])
@@ -104,7 +105,8 @@ class Http2Test(WireCase):
             stream=True, max_tokens=4000, ignore_eos=True, logprobs=True, top_logprobs=20).encode())
         self.wait_for(lambda: self.gauge("zllm_running_requests") > 0)
         self.assertEqual(client.wait(client.request("GET", "/health")).status, 200)
-        self.assertEqual(client.wait(client.request("POST", CHAT, chat_body().encode())).status, 200)
+        short = client.wait(client.request("POST", CHAT, chat_body().encode()))
+        self.assertEqual(short.status, 200)
         client.reset(stuck)
         self.wait_until_idle()
 
@@ -147,7 +149,8 @@ class TlsTest(WireCase):
         self.assertEqual(*answers)
 
     def test_what_does_not_speak_tls_breaks_nothing(self):
-        for data in (b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"a" * 500,
+        for data in (b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n",
+                     b"\x16\x03\x01\xff\xff" + b"a" * 500,
                      b"\x80" * 100, b""):
             wire = self.wire(seconds=5)
             wire.send(data)
@@ -173,11 +176,11 @@ class TlsTest(WireCase):
         return asyncio.run(run())
 
     def test_http3_answers_as_http1(self):
-        body = chat_body(max_tokens=12)
+        body, streaming = chat_body(max_tokens=12), chat_body(max_tokens=12, stream=True)
 
         async def talk(client):
             whole = await client.fetch("POST", CHAT, body.encode(), JSON_FIELD)
-            stream = await client.fetch("POST", CHAT, chat_body(max_tokens=12, stream=True).encode())
+            stream = await client.fetch("POST", CHAT, streaming.encode())
             refused = await client.fetch("POST", "/v1/messages", b"{}")
             # aioquic takes an answer to HEAD for a broken one when that tells its length.
             head = await client.fetch("HEAD", "/health")
@@ -203,7 +206,8 @@ class TlsTest(WireCase):
 
         answers = self.http3(talk)
         self.assertEqual({answer.status for answer in answers}, {200})
-        self.assertEqual(len({text_of(parse_events(answer.body.decode())) for answer in answers}), 1)
+        texts = {text_of(parse_events(answer.body.decode())) for answer in answers}
+        self.assertEqual(len(texts), 1)
 
     def test_http3_clients_that_leave_stop_their_answers(self):
         async def is_running():

@@ -12,7 +12,7 @@ import unittest
 
 import httpx
 
-from harness import PROGRAM, Server, model, shared_server, user
+from harness import PROGRAM, TOOL_TEMPLATE, Server, model, parse_events, user
 from wire import Wire, WireCase, chat_body, endless_body, head_of, request_of
 
 CHAT = "/v1/chat/completions"
@@ -57,8 +57,10 @@ class ConfigTest(unittest.TestCase):
                 path = self.config(text)
                 self.refused("--config", path, "--check-config",
                              words=words if "NAME=PATH" in words else (path, *words))
-        self.refused("--config", "/no/such/file.yaml", "--check-config", words=("/no/such/file.yaml",))
-        for text in ("", "# nothing\n", "port: 1\n", "models: [a=b, c=d]\n", "model: x\nthreads: 0\n"):
+        missing = "/no/such/file.yaml"
+        self.refused("--config", missing, "--check-config", words=(missing,))
+        for text in ("", "# nothing\n", "port: 1\n", "models: [a=b, c=d]\n",
+                     "model: x\nthreads: 0\n"):
             done = run("--config", self.config(text), "--check-config")
             self.assertEqual((done.returncode, done.stderr), (0, ""), text)
 
@@ -222,7 +224,8 @@ class LifeTest(WireCase):
             self.assertGreaterEqual(int(reply.headers["retry-after"]), 1)
             if path == "/v1/messages":
                 self.assertEqual(reply.json()["type"], "error")
-        self.assertEqual(self.http.post(CHAT, json={"model": "zz", "messages": []}).status_code, 404)
+        unknown = self.http.post(CHAT, json={"model": "zz", "messages": []})
+        self.assertEqual(unknown.status_code, 404)
         self.assertEqual(self.http.post(CHAT, content="{").status_code, 400)
         self.assertEqual(self.http.get("/metrics").status_code, 200)
         self.assertEqual(self.http.get("/nothing").status_code, 404)
@@ -270,7 +273,7 @@ class LifeTest(WireCase):
         for path, body in ((CHAT, {"messages": [user("Hi")]}), ("/v1/completions", {"prompt": "a"}),
                            ("/v1/responses", {"input": "a"}), ("/tokenize", {"content": "a"}),
                            ("/v1/messages", {"messages": [user("Hi")], "max_tokens": 1})):
-            for name in ("nobody", "Small2", "org"  "anization"):
+            for name in ("nobody", "Small2", "organization"):
                 reply = self.http.post(path, json={"model": name, **body})
                 self.assertEqual(reply.status_code, 404, reply.text)
                 self.assertIn(name, reply.json()["error"]["message"])
@@ -283,22 +286,38 @@ class LifeTest(WireCase):
             self.assertIn(f'zllm_running_requests{{model="{name}"}} 0', text)
 
     def test_time_limits_have_504_or_end_the_stream(self):
-        self.start("--request-timeout", "1")
-        fields = {"max_tokens": 7000, "ignore_eos": True}
-        for path, body in ((CHAT, {"messages": [user("Hi")], **fields}),
-                           ("/v1/completions", {"prompt": "a", **fields}),
-                           ("/v1/messages", {"model": "x", "messages": [user("Tell me a story")],
-                                             "max_tokens": 7000})):
+        self.start("--request-timeout", "1", "--chat-template-file", str(TOOL_TEMPLATE))
+        # Each would take minutes.
+        endless = {"max_tokens": 7000, "ignore_eos": True}
+        numbers = {"type": "array", "items": {"type": "integer"}, "minItems": 2000}
+        schema = {"type": "object", "required": ["a"], "additionalProperties": False,
+                  "properties": {"a": numbers}}
+        message = {"model": "x", "max_tokens": 7000, "messages": [user("Hi")],
+                   "tools": [{"name": "count", "input_schema": schema}],
+                   "tool_choice": {"type": "tool", "name": "count"}}
+        response = {"input": "Hi", "max_output_tokens": 7000, "text": {"format": {
+            "type": "json_schema", "name": "count", "schema": schema, "strict": True}}}
+        for path, body in ((CHAT, {"messages": [user("Hi")], **endless}), ("/v1/messages", message),
+                           ("/v1/completions", {"prompt": "a", **endless})):
             reply = self.http.post(path, json=body)
-            if path == "/v1/messages" and reply.status_code == 200:
-                continue  # it ended by itself
             self.assertEqual(reply.status_code, 504, reply.text)
             self.assertTrue(reply.json()["error"]["message"])
-            if path == "/v1/messages":
-                self.assertEqual(reply.json()["type"], "error")
-        stream = self.http.post(CHAT, content=endless_body()).text
-        last = [line for line in stream.splitlines() if line.startswith("data: {")][-1]
-        self.assertTrue(json.loads(last[6:])["error"]["message"])
+            self.assertEqual(reply.json().get("type"),
+                             "error" if path == "/v1/messages" else None)
+
+        def last_event(path, body):
+            return [event for event in parse_events(
+                self.http.post(path, json={**body, "stream": True}).text)
+                if event[1] != "[DONE]"][-1]
+
+        _, last = last_event(CHAT, {"messages": [user("Hi")], **endless})
+        self.assertTrue(last["error"]["message"])
+        name, last = last_event("/v1/messages", message)
+        self.assertEqual((name, last["type"]), ("error", "error"))
+        self.assertTrue(last["error"]["message"])
+        name, last = last_event("/v1/responses", response)
+        self.assertEqual(name, "response.failed")
+        self.assertTrue(last["response"]["error"]["message"])
         self.wait_until_idle()
 
 
@@ -339,7 +358,8 @@ class MetricsTest(WireCase):
             samples[name, labels] = value
         for name, kind in types.items():
             if kind == "histogram":
-                buckets = [value for (sample, _), value in samples.items() if sample == name + "_bucket"]
+                buckets = [value for (sample, _), value in samples.items()
+                           if sample == name + "_bucket"]
                 self.assertEqual(buckets, sorted(buckets), name)
                 self.assertEqual(buckets[-1], samples[name + "_count", ""], name)
                 self.assertIn((name + "_bucket", '{le="+Inf"}'), samples)
@@ -373,7 +393,8 @@ class MetricsTest(WireCase):
     def test_every_line_of_the_log_is_json_with_the_answers_id(self):
         ids = {}
         for method, path, body in (("POST", CHAT, chat_body()), ("POST", CHAT, "{"),
-                                   ("POST", CHAT, chat_body(stream=True)), ("GET", "/nothing", None),
+                                   ("POST", CHAT, chat_body(stream=True)),
+                                   ("GET", "/nothing", None),
                                    ("GET", "/he\"alth\\", None), ("GET", "/%0a{}", None),
                                    ("POST", "/v1/messages", "{}")):
             reply = self.http.request(method, path, content=body)

@@ -8,7 +8,7 @@ import unittest
 
 import httpx
 
-from harness import Server, shared_server, tool_server, user, weather_tool
+from harness import TOOL_TEMPLATE, Server, shared_server, tool_server, user, weather_tool
 from wire import WireCase, chat_body, head_of, request_of
 
 FIRST, SECOND, THIRD = "sk-first-0123456789", "sk-second#with+signs/=", "sk-of-the-environment"
@@ -47,8 +47,9 @@ class KeysTest(WireCase):
         self.assertEqual(self.http.get("/health").status_code, 200)
         self.assertEqual(self.http.head("/health").status_code, 200)
         unknown = [(method, path) for method in METHODS
-                   for path in ("/", "/nothing", "/v1", "/docs", "/openapi.json", "/slots", "/props",
-                                "/health/", "/health/x", "//health", "/%68ealth/..", "/v1/messages/x")]
+                   for path in ("/", "/nothing", "/v1", "/docs", "/openapi.json", "/slots",
+                                "/props", "/health/", "/health/x", "//health", "/%68ealth/..",
+                                "/v1/messages/x")]
         others = [(method, path) for _, path in ROUTES for method in METHODS]
         not_get = [(method, "/health") for method in METHODS if method not in ("GET", "HEAD")]
         for method, path in {*ROUTES, *unknown, *others, *not_get}:
@@ -89,7 +90,8 @@ class KeysTest(WireCase):
                 self.assertEqual(self.status(x_api_key=value), 401)
                 self.assertEqual(self.status(authorization=value), 401)
         for field in ("Authorization: Bearer", "Authorization: Bearer ", "Authorization:",
-                      "X-Api-Key:", "X-Api-Key: ", f"Authorization: Bearer{FIRST}", f"Authorization: {FIRST}",
+                      "X-Api-Key:", "X-Api-Key: ", f"Authorization: Bearer{FIRST}",
+                      f"Authorization: {FIRST}",
                       f"Authorization: Basic {FIRST}", f"Api-Key: {FIRST}", f"Cookie: key={FIRST}",
                       "Authorization: Bearer \xff\xfe", "X-Api-Key: \xff"):
             self.assertEqual(self.talk(head_of("GET", "/v1/models", field)).status, 401, field)
@@ -139,8 +141,8 @@ class OriginsTest(WireCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.server = shared_server("--cors-origin", cls.good, "--cors-origin", "http://localhost:3000",
-                                   "--threads", "1")
+        cls.server = shared_server("--cors-origin", cls.good, "--cors-origin",
+                                   "http://localhost:3000", "--threads", "1")
         cls.http = httpx.Client(base_url=cls.server.url, timeout=60)
 
     @staticmethod
@@ -149,7 +151,8 @@ class OriginsTest(WireCase):
                 if name.startswith("access-control")}
 
     def test_without_the_option_no_origin_is_allowed(self):
-        for origin in ("https://evil.example", "null", "*", self.good, "http://127.0.0.1", "file://"):
+        for origin in ("https://evil.example", "null", "*", self.good, "http://127.0.0.1",
+                       "file://"):
             for method, path in (*ROUTES, ("GET", "/health"), ("GET", "/nothing"),
                                  ("OPTIONS", "/v1/chat/completions")):
                 reply = httpx.request(method, tool_server().url + path, headers={
@@ -202,6 +205,14 @@ class OriginsTest(WireCase):
 class MutationTest(WireCase):
     """Nothing that a client sends is the server's own failure."""
 
+    @classmethod
+    def setUpClass(cls):
+        # A small context ends what asks for no end.
+        cls.server = shared_server("--chat-template-file", str(TOOL_TEMPLATE), "--no-request-log",
+                                   "--context", "320", "--threads", "1")
+        cls.http = httpx.Client(base_url=cls.server.url, timeout=120)
+        cls.model = cls.http.get("/v1/models").json()["data"][0]["id"]
+
     def bodies(self):
         chat = {"model": self.model, "messages": [{"role": "system", "content": "Be kind."},
                                                   user("Hi")],
@@ -214,8 +225,8 @@ class MutationTest(WireCase):
             "type": "json_schema", "json_schema": {"name": "a", "schema": schema, "strict": True}}}
         return (
             ("/v1/chat/completions", chat), ("/v1/chat/completions", shaped),
-            ("/v1/completions", {"prompt": ["Hi", "Ho"], "max_tokens": 2, "echo": True, "logprobs": 1,
-                                 "best_of": 1}),
+            ("/v1/completions", {"prompt": ["Hi", "Ho"], "max_tokens": 2, "echo": True,
+                                 "logprobs": 1, "best_of": 1}),
             ("/v1/responses", {"input": [{"role": "user", "content": [
                 {"type": "input_text", "text": "Hi"}]}], "instructions": "x",
                 "max_output_tokens": 16, "store": False, "metadata": {"a": "b"},
@@ -247,7 +258,8 @@ class MutationTest(WireCase):
         for key in path[:-1]:
             parent = parent[key]
         odd = (None, True, False, 0, -1, 1, 2**31, 2**63, -2**63, 1e308, -1e-320, 1.5, 10**40, "",
-               "a", "\u0000", "\ud800", "a" * 3000, "<|im_start|>", "\U0001f600", [], {}, [[]], [None],
+               "a", "\u0000", "\ud800", "a" * 3000, "<|im_start|>", "\U0001f600", [], {}, [[]],
+               [None],
                {"": ""}, {"a": 1}, [1, "a", None], "auto", "required", "json_object", ["x"] * 40)
         kind = rng.randrange(4)
         if kind == 0 and isinstance(parent, dict):
@@ -286,7 +298,8 @@ class MutationTest(WireCase):
             path, body = bodies[index % len(bodies)]
             for _ in range(rng.randrange(1, 3)):
                 body = self.mutate(body, rng)
-            data = json.dumps(body, ensure_ascii=rng.random() < 0.7).encode("utf-8", "surrogatepass")
+            text = json.dumps(body, ensure_ascii=rng.random() < 0.7)
+            data = text.encode("utf-8", "surrogatepass")
             if rng.random() < 0.3:
                 data = self.spoil(json.dumps(body), rng)
             reply = self.http.post(path, content=data)
@@ -306,7 +319,8 @@ class MutationTest(WireCase):
                 self.assertEqual(reply.status_code, 400)
 
     def test_ids_of_any_kind_have_404(self):
-        for name in ("x", "../../x", "%00", "%ff", "resp_" + "a" * 1000, "'\"<script>", "%F0%9F%98%80"):
+        for name in ("x", "../../x", "%00", "%ff", "resp_" + "a" * 1000, "'\"<script>",
+                     "%F0%9F%98%80"):
             for method, tail in (("GET", ""), ("DELETE", ""), ("POST", "/cancel"),
                                  ("GET", "/input_items")):
                 path = "/v1/responses/" + name.replace("/", "%2F") + tail

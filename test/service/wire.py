@@ -121,7 +121,8 @@ class WireCase(harness.Case):
 
 
 def chat_body(**fields):
-    return json.dumps({"messages": [harness.user("Hi")], "max_tokens": 2, "temperature": 0, **fields})
+    return json.dumps({"messages": [harness.user("Hi")], "max_tokens": 2, "temperature": 0,
+                       **fields})
 
 
 def endless_body():
