@@ -29,7 +29,6 @@ AnswerTeller teller_of(const std::shared_ptr<dialect::Encoder>& encoder) {
 
 std::shared_ptr<AnswerPump> AnswerPump::start(Job job, WorkerPool& workers, Metrics& metrics) {
   auto pump = std::make_shared<AnswerPump>(std::move(job), workers, metrics);
-  pump->listen();
   workers.schedule(pump);
   return pump;
 }
@@ -39,6 +38,7 @@ AnswerPump::AnswerPump(Job job, WorkerPool& workers, Metrics& metrics)
 
 AnswerPump::~AnswerPump() = default;
 
+// In a step, so that no other step reads an answer, or ends the pump, before all notifiers are set.
 void AnswerPump::listen() {
   // Notifiers keep the pump alive until it is over and takes them back.
   const auto wake = [pump = shared_from_this()] { pump->workers_.schedule(pump); };
@@ -65,6 +65,10 @@ bool AnswerPump::has_room() const {
 void AnswerPump::step() {
   if (is_over_) {
     return;
+  }
+  if (!is_listening_) {
+    is_listening_ = true;
+    listen();
   }
   if (!job_.is_background && job_.call->writer()->is_gone()) {
     if (!job_.outlives_client) {

@@ -64,6 +64,7 @@ class AnswerPump final : public Actor, public std::enable_shared_from_this<Answe
   WorkerPool& workers_;
   Metrics& metrics_;
   std::size_t running_;
+  bool is_listening_ = false;
   bool is_started_ = false;  // the head of a stream is sent
   bool is_over_ = false;
   std::optional<Failure> failure_;

@@ -38,7 +38,11 @@ Server::Server(std::unique_ptr<Services> services, ApiKeys keys)
       cross_origin_(services_->options.cors_origins),
       routes_(all_routes(*services_)) {}
 
-Server::~Server() { close(); }
+Server::~Server() {
+  close();
+  // Engines tell of their answers' ends until they are gone, to pools that must still be there.
+  services_->models.reset();
+}
 
 void Server::close() {
   refuse_new();
