@@ -135,7 +135,9 @@ class Reader {
   void add(const Reasoning& piece) {
     ZLLM_CHECK(!is_open_ && is_valid_utf8(piece.text), "reasoning in a call, or not UTF-8");
     summary_.reasoning += piece.text;
-    mark('r');
+    if (!piece.text.empty()) {
+      mark('r');
+    }
   }
   void add(const CallBegin& piece) {
     ZLLM_CHECK(!is_open_ && piece.call == summary_.arguments.size(), "a call out of order");

@@ -137,11 +137,6 @@ Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request, std::uint64
 
 Outcome<std::unique_ptr<engine::Fence>> LoadedEngine::make_fence(const FenceInput& input) const {
   ZLLM_TRY(const FencePlan plan, plan_fence(input));
-  for (const text::Constraint& part : plan.parts) {
-    if (const auto alone = fences_.make({.constraint = part}); !alone.ok()) {
-      return Failure::from(alone.error(), "response_format");
-    }
-  }
   auto fence = fences_.make(plan.spec);
   if (!fence.ok()) {
     Failure failure = Failure::from(fence.error(), plan.field);
@@ -213,7 +208,8 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
                       .stops = *text::StopStrings::create(request.stop),
                       .stop_tokens = request.stop_tokens,
                       .max_tokens = request.max_tokens.value_or(0),
-                      .is_reasoning_open = is_reasoning_open};
+                      .is_reasoning_open = is_reasoning_open,
+                      .reasoning_end = family_.reasoning_end()};
     if (conversation != nullptr) {
       const bool allows_calls = !tools.empty() && conversation->tool_choice.rule != ToolRule::none;
       parts.allows_parallel_calls = conversation->allows_parallel_calls;
@@ -238,6 +234,7 @@ Outcome<std::unique_ptr<Answer>> LoadedEngine::submit(Request request) {
   ZLLM_TRY(made.fence, make_fence({.request = request,
                                    .family = family_,
                                    .tokenizer = text_.tokenizer,
+                                   .fences = fences_,
                                    .is_reasoning_open = is_open,
                                    .may_reason = may_reason}));
   AnswerPlan plan = answer_plan(request, std::move(prompt), is_open);
@@ -302,7 +299,7 @@ Result<const family::Family *> choose_family(const std::string& name, const Mode
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::create(EngineParts parts, EngineOptions options) {
+Result<std::unique_ptr<Engine>> Engine::create(EngineParts parts, const EngineOptions& options) {
   if (options.max_concurrent == 0) {
     return Error{Code::invalid_argument, "max_concurrent must be at least 1"};
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/text/family/grammar_writer.h>
 
 namespace zllm {
 namespace {
@@ -19,6 +20,9 @@ class TokenizerSpellings final : public family::SpecialSpellings {
   bool is_special(std::string_view spelling) const override {
     const std::optional<TokenId> id = tokenizer_.id_of(spelling);
     return id && tokenizer_.is_special(*id);
+  }
+  std::optional<TokenId> id_of(std::string_view spelling) const override {
+    return tokenizer_.id_of(spelling);
   }
 
  private:
@@ -43,30 +47,25 @@ std::optional<Constraint> format_constraint(const ResponseFormat& format) {
   return Constraint{.kind = ConstraintKind::gbnf, .source = format.source};
 }
 
-// A Lark pattern ends at its first bare slash.
-std::string lark_pattern(std::string_view pattern) {
-  std::string escaped = "/";
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '\\' && i + 1 < pattern.size()) {
-      escaped += pattern[i];
-      escaped += pattern[++i];
-    } else {
-      escaped += pattern[i] == '/' ? concat("\\/") : std::string(1, pattern[i]);
-    }
-  }
-  return escaped + "/";
-}
-
 // Lark rules that derive the format from the name format_start.
-Outcome<std::string> format_rules(const Constraint& format) {
+Outcome<std::string> format_rules(const Constraint& format, const text::FenceFactory& fences) {
   switch (format.kind) {
     case ConstraintKind::json_object:
-      return std::string("format_start: %json {\"type\": \"object\"}\n");
-    case ConstraintKind::json_schema:
-      return concat("format_start: %json ", format.source, "\n");
-    case ConstraintKind::regex:
-      return concat("format_start: FORMAT_START\nFORMAT_START: ", lark_pattern(format.source),
-                    "\n");
+    case ConstraintKind::json_schema: {
+      const auto schema = fences.checked_schema(format);
+      if (!schema.ok()) {
+        return Failure::from(schema.error(), "response_format");
+      }
+      return concat("format_start: %json ", *schema, "\n");
+    }
+    case ConstraintKind::regex: {
+      // As it stands before it is a part of something else.
+      if (const auto alone = fences.make({.constraint = format}); !alone.ok()) {
+        return Failure::from(alone.error(), "response_format");
+      }
+      return concat(
+          "format_start: FORMAT_START\nFORMAT_START: ", family::lark_pattern(format.source), "\n");
+    }
     case ConstraintKind::lark:
     case ConstraintKind::gbnf:
       break;
@@ -78,7 +77,8 @@ Outcome<std::string> format_rules(const Constraint& format) {
 }
 
 // The answer is calls by the family's grammar, or the format.
-Outcome<std::string> either(std::string calls, const Constraint& format) {
+Outcome<std::string> either(std::string calls, const Constraint& format,
+                            const text::FenceFactory& fences) {
   constexpr std::string_view kStart = "start:";
   std::size_t start = calls.starts_with(kStart) ? 0 : calls.find(concat("\n", kStart));
   if (start == std::string::npos) {
@@ -86,8 +86,25 @@ Outcome<std::string> either(std::string calls, const Constraint& format) {
   }
   start += calls[start] == '\n' ? std::size_t{1} : 0;
   calls.replace(start, kStart.size(), "start: calls_start | format_start\ncalls_start:");
-  ZLLM_TRY(const std::string rules, format_rules(format));
+  ZLLM_TRY(const std::string rules, format_rules(format, fences));
   return concat(calls, "\n", rules);
+}
+
+// The tools that may be called, with schemas as grammars may hold them.
+Outcome<std::vector<family::Tool>> fenced_tools(const FenceInput& input,
+                                                const Conversation& conversation) {
+  std::vector<family::Tool> tools =
+      family_tools(conversation.tools, conversation.tool_choice.names);
+  for (family::Tool& tool : tools) {
+    auto schema = input.fences.tool_schema(tool.parameters, tool.is_strict);
+    if (!schema.ok()) {
+      const auto place = std::ranges::find(conversation.tools, tool.name, &Tool::name);
+      return Failure::from(std::move(schema).error().within(concat("the tool ", quote(tool.name))),
+                           concat("tools[", place - conversation.tools.begin(), "].parameters"));
+    }
+    tool.parameters = *std::move(schema);
+  }
+  return tools;
 }
 
 std::optional<text::Thinking> thinking(const FenceInput& input) {
@@ -103,13 +120,14 @@ std::optional<text::Thinking> thinking(const FenceInput& input) {
 Outcome<Done> plan_calls(const FenceInput& input, const Conversation& conversation,
                          FencePlan& plan) {
   const ToolChoice& choice = conversation.tool_choice;
-  const auto tools = family_tools(conversation.tools, choice.names);
   const bool must_call = choice.rule == ToolRule::required;
-  const bool is_strict = std::ranges::any_of(tools, &family::Tool::is_strict);
+  const bool is_strict =
+      std::ranges::any_of(family_tools(conversation.tools, choice.names), &family::Tool::is_strict);
   const std::optional<Constraint> format = std::exchange(plan.spec.constraint, std::nullopt);
-  if (!must_call && !is_strict && !format) {
+  if (!must_call && !is_strict && !format && choice.names.empty()) {
     return Done();
   }
+  ZLLM_TRY(const std::vector<family::Tool> tools, fenced_tools(input, conversation));
   const family::GrammarRequest request{
       .tools = tools,
       .rule = must_call || format ? family::CallRule::required : family::CallRule::optional,
@@ -121,8 +139,7 @@ Outcome<Done> plan_calls(const FenceInput& input, const Conversation& conversati
   std::string source = *std::move(grammar);
   plan.field = "tools";
   if (format && !must_call) {
-    ZLLM_TRY(source, either(std::move(source), *format));
-    plan.parts.push_back(*format);
+    ZLLM_TRY(source, either(std::move(source), *format, input.fences));
   }
   plan.spec.constraint = Constraint{.kind = ConstraintKind::lark, .source = std::move(source)};
   return Done();

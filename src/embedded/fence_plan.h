@@ -17,6 +17,7 @@ struct FenceInput {
   const Request& request;
   const text::family::Family& family;
   const text::Tokenizer& tokenizer;
+  const text::FenceFactory& fences;
   bool is_reasoning_open = false;  // the prompt ends inside it
   bool may_reason = false;         // the model may open it itself
 };
@@ -24,15 +25,13 @@ struct FenceInput {
 struct FencePlan {
   text::FenceSpec spec;
   std::string field;  // of the request, to blame where the spec does not compile
-  // Sources that the spec holds within another grammar; checked as they stand before it.
-  std::vector<text::Constraint> parts = {};
 };
 
 std::vector<text::family::Tool> family_tools(std::span<const Tool> tools,
                                              std::span<const std::string> only = {});
 
 // What the request's format, tool choice and reasoning budget ask of every token. Calls are fenced
-// where one must come, and where a tool that may be called is strict.
+// where one must come, where not every tool may be called, and where one of them is strict.
 Outcome<FencePlan> plan_fence(const FenceInput& input);
 
 }  // namespace zllm

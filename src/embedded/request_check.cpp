@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -67,6 +68,13 @@ Outcome<Done> check_stops(const Request& request, const text::Tokenizer& tokeniz
   return Done();
 }
 
+bool names_object(const Json& type) {
+  if (const std::string *name = type.as_string()) {
+    return *name == "object";
+  }
+  return type.as_array() != nullptr && std::ranges::any_of(*type.as_array(), names_object);
+}
+
 Outcome<Done> check_tool(const Tool& tool, const std::string& field) {
   if (tool.name.empty() || tool.name.size() > kMaxToolNameBytes) {
     return invalid(concat("the name of a tool must have 1 to ", kMaxToolNameBytes, " bytes"),
@@ -83,6 +91,11 @@ Outcome<Done> check_tool(const Tool& tool, const std::string& field) {
   if (schema->as_object() == nullptr) {
     return invalid(concat("the schema of ", quote(tool.name), " must be an object, is a ",
                           schema->type_name()),
+                   parameters);
+  }
+  if (const Json *type = schema->find("type"); type != nullptr && !names_object(*type)) {
+    return invalid(concat("the schema of ", quote(tool.name), " must be of type \"object\", is of ",
+                          type->dump()),
                    parameters);
   }
   return Done();
@@ -113,6 +126,24 @@ Outcome<Done> check_tools(const Conversation& conversation) {
   return Done();
 }
 
+// A result without its call would reach the model as something that nobody asked for.
+Outcome<Done> check_results(const std::vector<Message>& messages) {
+  std::set<std::string_view> calls;
+  bool has_nameless = false;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    for (const ToolCall& call : messages[i].tool_calls) {
+      has_nameless = has_nameless || call.id.empty();
+      calls.insert(call.id);
+    }
+    const std::string& id = messages[i].tool_call_id;
+    if (messages[i].role == Role::tool && !id.empty() && !has_nameless && !calls.contains(id)) {
+      return invalid(concat("no call before it has the id ", quote(id)),
+                     concat("messages[", i, "].tool_call_id"));
+    }
+  }
+  return Done();
+}
+
 Outcome<Done> check_conversation(const Conversation& conversation) {
   const std::vector<Message>& messages = conversation.messages;
   if (messages.empty()) {
@@ -127,6 +158,7 @@ Outcome<Done> check_conversation(const Conversation& conversation) {
     return invalid("only an assistant's last message with content can be continued",
                    "continue_final_message");
   }
+  ZLLM_TRY(check_results(messages));
   return check_tools(conversation);
 }
 

@@ -64,6 +64,22 @@ TEST(CheckRequest, ToolsAndTheirChoiceFitEachOther) {
   EXPECT_EQ(refused_field(
                 [](Request& r) { conversation(r).tools = {{.name = "a", .parameters = "[]"}}; }),
             "tools[0].parameters");
+  EXPECT_EQ(refused_field([](Request& r) {
+              conversation(r).tools = {{.name = "a", .parameters = R"({"type": "array"})"}};
+            }),
+            "tools[0].parameters");
+}
+
+TEST(CheckRequest, AResultAnswersACallBeforeIt) {
+  const auto with_result = [](Request& r, std::string id) {
+    conversation(r).messages = {
+        {.role = Role::user, .content = "Hi"},
+        {.role = Role::assistant, .tool_calls = {{.id = "c1", .name = "f", .arguments = "{}"}}},
+        {.role = Role::tool, .content = "1", .tool_call_id = std::move(id)}};
+  };
+  EXPECT_EQ(refused_field([&](Request& r) { with_result(r, "c1"); }), "");
+  EXPECT_EQ(refused_field([&](Request& r) { with_result(r, ""); }), "");
+  EXPECT_EQ(refused_field([&](Request& r) { with_result(r, "c2"); }), "messages[2].tool_call_id");
 }
 
 TEST(SamplingParameters, EachOptionIsCheckedByName) {

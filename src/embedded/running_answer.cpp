@@ -22,7 +22,9 @@ Failure failure_of(const engine::Failed& failed) {
       failure.kind = FailureKind::out_of_memory;
       break;
     case engine::FailureKind::failed:
-      failure.kind = FailureKind::internal;
+      // What a fence does not follow is the request's to mend.
+      failure.kind =
+          failed.error.code == Code::unsupported ? FailureKind::unsupported : FailureKind::internal;
       break;
   }
   return failure;

@@ -54,7 +54,7 @@ class BracketParser final : public family::OutputParser {
         out.emplace_back(family::Content{std::string(1, sign)});
         break;
       case State::reasoning:
-        out.emplace_back(family::Reasoning{std::string(1, sign)});
+        out.emplace_back(family::Reasoning{.text = std::string(1, sign)});
         break;
       case State::name:
         name_ += sign;

@@ -19,11 +19,12 @@ bool is_piece(const Event& event) {
 
 }  // namespace
 
-AnswerTeller teller_of(std::shared_ptr<dialect::Encoder> encoder) {
+AnswerTeller teller_of(const std::shared_ptr<dialect::Encoder>& encoder) {
   return {.stream = [encoder](std::size_t, const Event& event,
                               std::vector<dialect::Item>& out) { encoder->stream(event, out); },
           .collect = [encoder](std::size_t, const Event& event) { encoder->collect(event); },
-          .body = [encoder] { return encoder->body(); }};
+          .body = [encoder] { return encoder->body(); },
+          .abandon = [encoder] { encoder->abandon(); }};
 }
 
 std::shared_ptr<AnswerPump> AnswerPump::start(Job job, WorkerPool& workers, Metrics& metrics) {
@@ -66,8 +67,12 @@ void AnswerPump::step() {
     return;
   }
   if (!job_.is_background && job_.call->writer()->is_gone()) {
-    abandon();
-    return;
+    if (!job_.outlives_client) {
+      abandon();
+      return;
+    }
+    job_.call->writer()->set_notifier(nullptr);
+    job_.is_background = true;  // nobody reads along any more
   }
   std::size_t taken = 0;
   bool is_progress = true;
@@ -134,6 +139,9 @@ void AnswerPump::tell(std::size_t answer, const Event& event) {
   }
   // What fails before anything was told can still have its own status.
   if (!is_started_ && failure_) {
+    if (job_.outlives_client) {
+      job_.teller.collect(answer, event);  // who asks for it later has to see it
+    }
     return;
   }
   if (!is_started_) {
@@ -186,6 +194,9 @@ void AnswerPump::abandon() {
     answer->set_notifier(nullptr);
   }
   job_.call->writer()->set_notifier(nullptr);
+  if (job_.teller.abandon) {
+    job_.teller.abandon();
+  }
   // Destroying an answer cancels it.
   job_.answers.clear();
   if (job_.at_end) {

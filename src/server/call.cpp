@@ -7,6 +7,7 @@
 #include <zllm/dialect/anthropic/messages.h>
 #include <zllm/dialect/chat/chat.h>
 #include <zllm/dialect/dialect.h>
+#include <zllm/dialect/responses/responses_routes.h>
 #include <zllm/server/http/sse.h>
 #include <zllm/server/unique_id.h>
 
@@ -105,8 +106,15 @@ void Call::reply(int status, std::string body, std::string_view type) {
 }
 
 std::string Call::error_body(const Failure& failure) const {
-  return shape == Shape::anthropic ? dialect::anthropic::error_body(failure, record_.id)
-                                   : dialect::chat::error_body(failure);
+  switch (shape) {
+    case Shape::openai:
+      break;
+    case Shape::responses:
+      return dialect::chat::error_body(dialect::responses::named(failure));
+    case Shape::anthropic:
+      return dialect::anthropic::error_body(failure, record_.id);
+  }
+  return dialect::chat::error_body(failure);
 }
 
 void Call::fail(const Failure& failure) { fail_with(dialect::http_status(failure.kind), failure); }

@@ -1,7 +1,6 @@
 #include <zllm/server/server.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include <zllm/base/text.h>
@@ -17,12 +16,6 @@ constexpr int kWrongEncoding = 415;
 constexpr std::string_view kUsualHeaders =
     "authorization, content-type, x-api-key, anthropic-version";
 
-std::size_t worker_count(const ServerLimits& limits) {
-  // Text work is a small share beside the model's; two keep one long prompt from holding up others.
-  return limits.workers != 0 ? limits.workers
-                             : std::max<std::size_t>(2, std::thread::hardware_concurrency() / 4);
-}
-
 std::string host_of(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
 }  // namespace
@@ -35,19 +28,7 @@ Result<std::unique_ptr<Server>> Server::create(ServerOptions options) {
 Result<std::unique_ptr<Server>> Server::create(ServerOptions options,
                                                std::unique_ptr<ModelSet> models) {
   ZLLM_TRY(ApiKeys keys, ApiKeys::create(options.api_keys));
-  const ServerLimits limits = options.limits;
-  RequestLog log(options.log, options.logs_requests);
-  auto services = std::unique_ptr<Services>(new Services{
-      .options = std::move(options),
-      .models = std::move(models),
-      .metrics = {},
-      .log = std::move(log),
-      .readiness = {},
-      .background = BackgroundAnswers(limits.background_responses),
-      .store = std::make_shared<dialect::responses::ResponseStore>(limits.store),
-      .workers = std::make_unique<WorkerPool>(worker_count(limits)),
-      .long_workers =
-          std::make_unique<WorkerPool>(std::max<std::size_t>(1, worker_count(limits) / 2))});
+  auto services = std::make_unique<Services>(std::move(options), std::move(models));
   return std::unique_ptr<Server>(new Server(std::move(services), std::move(keys)));
 }
 

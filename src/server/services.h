@@ -16,6 +16,8 @@ namespace zllm::server {
 
 // What routes work with. Outlives every call.
 struct Services {
+  Services(ServerOptions options_of, std::unique_ptr<ModelSet> models_of);
+
   ServerOptions options;
   std::unique_ptr<ModelSet> models;
   Metrics metrics;

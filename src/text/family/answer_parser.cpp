@@ -153,7 +153,9 @@ Task<Done> AnswerParser::read_reasoning() {
     is_unanswered_ = false;
     unanswered_.clear();
     input_.skip(copied.margin + end.size());
-    if (!separates_reasoning_) {
+    if (separates_reasoning_) {
+      writer_.end_reasoning();
+    } else {
       writer_.content(end);
     }
   }

@@ -18,7 +18,7 @@ struct Tool {
   std::string description = {};
   // JSON schema text; empty = any object. For grammars such as FenceFactory::tool_schema makes.
   std::string parameters = {};
-  bool is_strict = false;       // arguments must satisfy the schema
+  bool is_strict = false;  // arguments must satisfy the schema
 };
 
 enum class CallRule : std::uint8_t {

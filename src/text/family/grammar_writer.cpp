@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kSpace = "/[ \\t\\r\\n]{1,4}/";
 constexpr std::string_view kAnything = "/(?s:.+)/";
+constexpr std::string_view kText = "/(?s:.*)/";  // of a part that may be empty
 
 }  // namespace
 
@@ -16,6 +17,19 @@ std::string lark_string(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
+}
+
+std::string lark_pattern(std::string_view pattern) {
+  std::string escaped = "/";
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) {
+      escaped += pattern[i];
+      escaped += pattern[++i];
+    } else {
+      escaped += pattern[i] == '/' ? concat("\\/") : std::string(1, pattern[i]);
+    }
+  }
+  return escaped + "/";
 }
 
 std::string GrammarWriter::marker(std::string_view text,
@@ -88,16 +102,28 @@ std::string GrammarWriter::value(const Json& arguments_schema, const Json& schem
 }
 
 std::string GrammarWriter::text_until(std::string_view end,
-                                      const std::vector<std::string_view>& tokens) {
+                                      const std::vector<std::string_view>& tokens,
+                                      const TextRule& rule) {
   const bool has_special =
       is_special(end) || std::any_of(tokens.begin(), tokens.end(), [&](std::string_view token) {
         return end.find(token) != std::string_view::npos && is_special(token);
       });
   if (has_special) {
-    return concat(kAnything, "? ", marker(end, tokens));
+    std::string text(kAnything);
+    if (!rule.content.empty()) {
+      text = concat("T", count_++);
+      rules_ += concat(text, ": ", rule.content, "\n");
+    }
+    return concat(text, rule.may_be_empty ? "? " : " ", marker(end, tokens));
   }
   std::string name = concat("r", count_++);
-  rules_ += concat(name, "[lazy]: /(?s:.*)/ ", lark_string(end), "\n");
+  std::string text(kText);
+  if (!rule.content.empty()) {
+    text = concat("T", count_++);
+    rules_ +=
+        concat(text, ": ", rule.content, " & ~(", kText, " ", lark_string(end), " ", kText, ")\n");
+  }
+  rules_ += concat(name, "[lazy]: ", text, " ", lark_string(end), "\n");
   return name;
 }
 

@@ -11,6 +11,12 @@
 
 namespace zllm::text::family {
 
+// What a text must be.
+struct TextRule {
+  std::string content = {};  // a Lark expression of terminals; empty = anything
+  bool may_be_empty = true;
+};
+
 // Puts the Lark text of a grammar of calls together. Its first failure stays until finish().
 class GrammarWriter {
  public:
@@ -27,8 +33,9 @@ class GrammarWriter {
   std::string arguments(const Tool& tool);
   // A value of this schema as JSON; what the arguments' schema defines stands beside it.
   std::string value(const Json& arguments_schema, const Json& schema);
-  // Any text up to the marker, and that.
-  std::string text_until(std::string_view end, const std::vector<std::string_view>& tokens = {});
+  // Text up to the marker, and that.
+  std::string text_until(std::string_view end, const std::vector<std::string_view>& tokens = {},
+                         const TextRule& rule = {});
   // Alternatives, one a tool.
   template <class F>
   std::string each_tool(F&& call_of) {
@@ -62,5 +69,7 @@ class GrammarWriter {
 };
 
 std::string lark_string(std::string_view text);
+// A Lark pattern ends at its first bare slash.
+std::string lark_pattern(std::string_view pattern);
 
 }  // namespace zllm::text::family

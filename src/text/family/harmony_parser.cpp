@@ -186,6 +186,9 @@ Task<Done> HarmonyParser::read_text(Kind kind) {
     const bool keeps = kind == Kind::reasoning && !separates_reasoning_;
     if (*copied.marker < kBoundaries) {
       is_unanswered_ = false;
+      if (kind == Kind::reasoning && separates_reasoning_) {
+        writer_.end_reasoning();
+      }
       if (*copied.marker < kEnds) {
         if (keeps) {
           writer_.content(kTokens[*copied.marker]);

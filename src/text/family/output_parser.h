@@ -12,7 +12,8 @@ struct Content {
   std::string text;
 };
 struct Reasoning {
-  std::string text;
+  std::string text;   // may be empty where it ends
+  bool ends = false;  // what comes after is counted as the answer
 };
 struct CallBegin {
   std::uint32_t call = 0;  // 0, 1, ... within the answer

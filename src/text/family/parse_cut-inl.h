@@ -70,9 +70,11 @@ class Collector {
     mark('c');
   }
   void add(const Reasoning& piece) {
-    expect(!is_open_ && !piece.text.empty());
+    expect(!is_open_ && (piece.ends || !piece.text.empty()));
     parsed_.reasoning += piece.text;
-    mark('r');
+    if (!piece.text.empty()) {
+      mark('r');
+    }
   }
   void add(const CallBegin& piece) {
     expect(!is_open_ && piece.call == parsed_.calls.size() && !piece.name.empty());

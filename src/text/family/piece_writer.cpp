@@ -24,10 +24,18 @@ void PieceWriter::reasoning(std::string_view text) {
   if (text.empty()) {
     return;
   }
-  if (Reasoning *before = last<Reasoning>()) {
+  if (Reasoning *before = last<Reasoning>(); before != nullptr && !before->ends) {
     before->text += text;
   } else {
-    out_->emplace_back(Reasoning{std::string(text)});
+    out_->emplace_back(Reasoning{.text = std::string(text)});
+  }
+}
+
+void PieceWriter::end_reasoning() {
+  if (Reasoning *before = last<Reasoning>()) {
+    before->ends = true;
+  } else {
+    out_->emplace_back(Reasoning{.text = {}, .ends = true});
   }
 }
 

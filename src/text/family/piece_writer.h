@@ -19,6 +19,7 @@ class PieceWriter {
 
   void content(std::string_view text);
   void reasoning(std::string_view text);
+  void end_reasoning();
   void begin_call(std::string name, std::string id = {});
   // Of the call that is open.
   void arguments(std::string_view json);

@@ -76,6 +76,8 @@ class TypeFinder {
  public:
   explicit TypeFinder(const Json& document) : document_(document) {}
 
+  const Json& referred(const Json& schema) { return *followed(&schema); }
+
   ValueTypes argument(const Json& schema, std::string_view key) {
     const Json *target = followed(&schema);
     if (const Json *properties = target->find("properties")) {
@@ -169,6 +171,10 @@ std::string_view trimmed(std::string_view text) {
 }
 
 }  // namespace
+
+const Json& referred_schema(const Json& document, const Json& schema) {
+  return TypeFinder(document).referred(schema);
+}
 
 ValueTypes argument_types(const Json& schema, std::string_view key) {
   return TypeFinder(schema).argument(schema, key);

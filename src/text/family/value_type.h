@@ -19,6 +19,9 @@ constexpr ValueTypes kArrayType = 32;
 constexpr ValueTypes kObjectType = 64;
 constexpr ValueTypes kAnyType = 127;
 
+// The schema itself, or what it refers to within the document.
+const Json& referred_schema(const Json& document, const Json& schema);
+
 // The types that a schema of arguments allows for one of them: by type, const, enum, anyOf, oneOf,
 // allOf and references within the document. kAnyType where it says nothing.
 ValueTypes argument_types(const Json& schema, std::string_view key);

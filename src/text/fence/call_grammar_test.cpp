@@ -22,6 +22,20 @@ class NoSpecials final : public family::SpecialSpellings {
   bool is_special(std::string_view /*spelling*/) const override { return false; }
 };
 
+// Of a vocabulary where a marker is one control token.
+class OneSpecial final : public family::SpecialSpellings {
+ public:
+  OneSpecial(std::string spelling, TokenId id) : spelling_(std::move(spelling)), id_(id) {}
+  bool is_special(std::string_view spelling) const override { return spelling == spelling_; }
+  std::optional<TokenId> id_of(std::string_view spelling) const override {
+    return spelling == spelling_ ? std::optional(id_) : std::nullopt;
+  }
+
+ private:
+  std::string spelling_;
+  TokenId id_;
+};
+
 const Tokenizer& tokenizer() {
   static const Tokenizer made = testing::small_tokenizer("byte_level");
   return made;
@@ -117,6 +131,69 @@ TEST(CallGrammar, RequiredCallsAreReadBackByTheFamily) {
     }
     EXPECT_GT(ended, 0) << name;
   }
+}
+
+TEST(CallGrammar, TextsOfMarkupSatisfyTheirSchemas) {
+  std::vector<Tool> all = {
+      {.name = "f",
+       .parameters = R"({"$ref":"#/$defs/all","$defs":{"unit":{"enum":["C","F"]},"all":{
+           "type":"object","required":["code","name","kind","unit"],"properties":{
+           "code":{"type":"string","pattern":"^[A-Z]{2}/$"},
+           "name":{"type":"string","minLength":2,"maxLength":3},"kind":{"const":"day"},
+           "unit":{"$ref":"#/$defs/unit"}}}}})",
+       .is_strict = true}};
+  all[0].parameters = *factory().tool_schema(all[0].parameters, true);
+  std::mt19937 random(7);
+  for (const std::string name : {"qwen3_coder", "glm4", "minimax", "deepseek_v32"}) {
+    const auto lark =
+        family::call_grammar(name, {.tools = all, .rule = CallRule::required}, NoSpecials());
+    ASSERT_TRUE(lark.ok()) << lark.error().message;
+    int ended = 0;
+    for (int round = 0; round < 20; ++round) {
+      auto fence = factory().make({.constraint = Constraint{ConstraintKind::lark, *lark}});
+      ASSERT_TRUE(fence.ok()) << name << fence.error().message << *lark;
+      const testing::Walk made = testing::walk(**fence, tokenizer(), random, 300);
+      if (!made.has_ended || !is_valid_utf8(made.text)) {
+        continue;
+      }
+      ++ended;
+      const Read back = read(name, made.text);
+      ASSERT_FALSE(back.calls.empty()) << made.text;
+      const Json arguments = *Json::parse(back.calls[0].arguments, "arguments");
+      const auto text = [&](std::string_view key) {
+        const Json *value = arguments.find(key);
+        return value != nullptr && value->as_string() != nullptr ? *value->as_string() : "";
+      };
+      EXPECT_EQ(text("code").size(), 3U) << made.text;
+      EXPECT_GE(text("name").size(), 2U) << made.text;
+      EXPECT_EQ(text("kind"), "day");
+      EXPECT_TRUE(text("unit") == "C" || text("unit") == "F") << made.text;
+    }
+    EXPECT_GT(ended, 0) << name;
+  }
+}
+
+TEST(CallGrammar, ControlTokensAreNamedByTheirIds) {
+  const TokenId id = *tokenizer().id_of("<|im_start|>");
+  const std::vector<std::pair<std::string, std::string>> markers = {{"hermes", "<tool_call>"},
+                                                                    {"mistral", "[TOOL_CALLS]"}};
+  for (const auto& [name, marker] : markers) {
+    const std::vector<Tool> all = tools();
+    const auto lark = family::call_grammar(name, {.tools = all, .rule = CallRule::required},
+                                           OneSpecial(marker, id));
+    ASSERT_TRUE(lark.ok()) << lark.error().message;
+    const auto fence = factory().make({.constraint = Constraint{ConstraintKind::lark, *lark}});
+    ASSERT_TRUE(fence.ok()) << fence.error().message;
+    EXPECT_TRUE(has_token(*(*fence)->mask(), id)) << name;
+    EXPECT_TRUE((*fence)->advance(id).ok()) << name;
+  }
+}
+
+TEST(CallGrammar, ArgumentsAreAnObjectWhateverElseTheSchemaSays) {
+  EXPECT_FALSE(factory().tool_schema(R"({"type":"string"})", true).ok());
+  const auto schema = factory().tool_schema(R"({"properties":{"a":{"type":"null"}}})", true);
+  ASSERT_TRUE(schema.ok());
+  EXPECT_EQ(*Json::parse(*schema, "schema")->find("type")->as_string(), "object");
 }
 
 TEST(CallGrammar, OptionalCallsLeaveTextFree) {

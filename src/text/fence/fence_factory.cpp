@@ -72,6 +72,7 @@ Result<Source> source_of(const Constraint& constraint) {
     }
     case ConstraintKind::regex:
       ZLLM_TRY(check_regex_nesting(constraint.source));
+      ZLLM_TRY(check_whole_pattern(constraint.source));
       return Source{edge::GrammarKind::regex, constraint.source};
     case ConstraintKind::lark:
       ZLLM_TRY(check_lark_nesting(constraint.source));
@@ -117,6 +118,30 @@ Result<std::unique_ptr<engine::Fence>> make_answer(
   return fence;
 }
 
+bool names_object(const Json& type) {
+  if (const std::string *name = type.as_string()) {
+    return *name == "object";
+  }
+  return type.as_array() != nullptr &&
+         std::any_of(type.as_array()->begin(), type.as_array()->end(), names_object);
+}
+
+// The schema, of objects alone.
+Result<std::string> object_schema(std::string_view source) {
+  ZLLM_TRY(const Json schema, Json::parse(source, "the JSON schema"));
+  const Json *type = schema.find("type");
+  if (schema.as_object() == nullptr || (type != nullptr && !names_object(*type))) {
+    return Error{Code::invalid_argument, "the JSON schema of arguments is not that of an object"};
+  }
+  Json::Object out = {{"type", Json(std::string("object"))}};
+  for (const Json::Member& member : *schema.as_object()) {
+    if (member.first != "type") {
+      out.push_back(member);
+    }
+  }
+  return Json(std::move(out)).dump();
+}
+
 }  // namespace
 
 Result<FenceFactory> FenceFactory::create(const Tokenizer& tokenizer,
@@ -154,17 +179,22 @@ Result<std::unique_ptr<engine::Fence>> FenceFactory::make(const FenceSpec& spec)
       std::move(answer));
 }
 
+Result<std::string> FenceFactory::checked_schema(const Constraint& constraint) const {
+  ZLLM_TRY(const auto fence, make_answer(state_->vocabulary, constraint));
+  ZLLM_TRY(Source source, source_of(constraint));
+  return std::move(source.text);
+}
+
 Result<std::string> FenceFactory::tool_schema(std::string_view parameters, bool is_strict) const {
-  const Constraint constraint = {
-      parameters.empty() ? ConstraintKind::json_object : ConstraintKind::json_schema,
-      std::string(parameters)};
-  const Result<std::unique_ptr<engine::Fence>> fence = make_answer(state_->vocabulary, constraint);
-  if (!fence.ok() && is_strict) {
-    return fence.error();
+  const Constraint any = {ConstraintKind::json_object};
+  if (parameters.empty()) {
+    return checked_schema(any);
   }
-  ZLLM_TRY(const Source source,
-           source_of(fence.ok() ? constraint : Constraint{ConstraintKind::json_object}));
-  return source.text;
+  Result<std::string> source = object_schema(parameters);
+  if (source.ok()) {
+    source = checked_schema({ConstraintKind::json_schema, *std::move(source)});
+  }
+  return source.ok() || is_strict ? source : checked_schema(any);
 }
 
 }  // namespace zllm::text

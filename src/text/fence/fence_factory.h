@@ -50,9 +50,11 @@ class FenceFactory {
   // Refuses, by what is wrong with it, a constraint that does not parse, is too large or too deep,
   // or uses what is not supported. Null where the spec constrains nothing.
   Result<std::unique_ptr<engine::Fence>> make(const FenceSpec& spec) const;
-  // A tool's schema of parameters as a grammar of calls may hold it. Where it cannot be enforced
-  // that is an error if it must be, and else any object.
+  // A tool's schema of parameters as a grammar of calls may hold it: of an object, whatever else it
+  // says. Where it cannot be enforced that is an error if it must be, and else any object.
   Result<std::string> tool_schema(std::string_view parameters, bool is_strict) const;
+  // A schema as a grammar may hold it; it is refused as make() would refuse it.
+  Result<std::string> checked_schema(const Constraint& constraint) const;
 
  private:
   struct State;

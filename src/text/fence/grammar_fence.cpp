@@ -8,6 +8,16 @@
 
 namespace zllm::text {
 
+namespace {
+
+// What a grammar fails at beside an answer is a bound of its compiler: the request's to mend.
+Error beyond_bounds(Error error) {
+  return Error{Code::unsupported,
+               concat("the answer's grammar goes beyond what is followed: ", error.message)};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<engine::Fence>> GrammarFence::create(
     std::shared_ptr<const FenceVocabulary> vocabulary, edge::Grammar grammar) {
   std::unique_ptr<GrammarFence> fence(new GrammarFence(std::move(vocabulary), std::move(grammar)));
@@ -15,6 +25,7 @@ Result<std::unique_ptr<engine::Fence>> GrammarFence::create(
   if (!first.ok()) {
     return Error{Code::invalid_argument, concat("no text satisfies it: ", first.error().message)};
   }
+  ZLLM_TRY(fence->forced());
   ZLLM_TRY(fence->is_finished_, fence->grammar_->stopped());
   return std::unique_ptr<engine::Fence>(std::move(fence));
 }
@@ -32,7 +43,11 @@ Result<std::span<const std::uint32_t>> GrammarFence::mask() {
     if (!grammar_.ok()) {
       return grammar_.error();
     }
-    ZLLM_TRY(std::vector<std::uint32_t> mask, grammar_->mask());
+    Result<std::vector<std::uint32_t>> found = grammar_->mask();
+    if (!found.ok()) {
+      return beyond_bounds(std::move(found).error());
+    }
+    std::vector<std::uint32_t> mask = *std::move(found);
     const bool may_end = has_token(mask, vocabulary_->end_tokens.front());
     for (const TokenId end : vocabulary_->end_tokens) {
       may_end ? allow_token(mask, end) : ban_token(mask, end);
@@ -49,8 +64,8 @@ Result<std::vector<TokenId>> GrammarFence::forced() {
   if (is_finished_) {
     return std::vector<TokenId>();
   }
-  ZLLM_TRY(const std::string bytes, grammar_->forced_bytes());
-  return settled_tokens(bytes);
+  const Result<std::string> bytes = grammar_->forced_bytes();
+  return bytes.ok() ? settled_tokens(*bytes) : beyond_bounds(bytes.error());
 }
 
 // Tokens at the end that what follows could be a part of are left to the model.

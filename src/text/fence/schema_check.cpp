@@ -9,7 +9,9 @@
 #include <zllm/base/json.h>
 #include <zllm/base/text.h>
 #include <zllm/text/fence/fence_factory.h>
+#include <zllm/text/fence/finite_schema.h>
 #include <zllm/text/fence/schema_choice.h>
+#include <zllm/text/fence/source_nesting.h>
 
 namespace zllm::text {
 namespace {
@@ -85,6 +87,13 @@ std::string child(const std::string& pointer, std::string_view key) {
 Error refusal(std::string_view what, const std::string& pointer) {
   return Error{Code::invalid_argument,
                concat("the JSON schema ", what, " at ", quote(pointer.empty() ? "/" : pointer))};
+}
+
+Status check_pattern(std::string_view pattern, const std::string& pointer) {
+  const Status whole = check_whole_pattern(pattern);
+  return whole.ok() ? whole
+                    : Error{Code::invalid_argument,
+                            concat("the pattern at ", quote(pointer), ": ", whole.error().message)};
 }
 
 class SchemaChecker {
@@ -176,7 +185,11 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
     ZLLM_TRY(check_reference(value, pointer));
   }
   if (key == "pattern" && value.as_string() != nullptr) {
+    ZLLM_TRY(check_pattern(*value.as_string(), pointer));
     patterns_.push_back({pointer, *value.as_string()});
+  }
+  if (double factor = 0; key == "multipleOf" && value.as_number(factor) && factor <= 0) {
+    return refusal("has a multipleOf that is not above 0", pointer);
   }
   if (key == "format") {
     const std::string *format = value.as_string();
@@ -196,6 +209,9 @@ Result<Json> SchemaChecker::check_map(std::string_view key, const Json& value,
   }
   Json::Object out;
   for (const auto& [name, schema] : *value.as_object()) {
+    if (key == "patternProperties") {
+      ZLLM_TRY(check_pattern(name, child(pointer, name)));
+    }
     ZLLM_TRY(Json checked, check(schema, child(pointer, name), depth + 1));
     out.emplace_back(name, std::move(checked));
   }
@@ -275,6 +291,9 @@ Result<CheckedSchema> check_schema(std::string_view source) {
   SchemaChecker checker(root);
   ZLLM_TRY(const Json checked, checker.check(root, "", 0));
   ZLLM_TRY(checker.check_bases());
+  if (const std::string endless = endless_part(root); !endless.empty()) {
+    return refusal("requires a value within itself without end", endless);
+  }
   Json::Object out = {{"x-guidance", spacing()}};
   if (const bool *allows = checked.as_bool()) {
     if (!*allows) {

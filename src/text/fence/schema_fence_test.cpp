@@ -6,6 +6,7 @@
 #include <string>
 
 #include <zllm/base/json.h>
+#include <zllm/base/text.h>
 #include <zllm/text/fence/fence_factory.h>
 #include <zllm/text/fence/walk_test-inl.h>
 
@@ -269,9 +270,35 @@ TEST(SchemaFence, WhatNoValueSatisfiesIsRefused) {
        {R"(false)", R"({"type":"string","pattern":"^a$","minLength":3})",
         R"({"type":"object","properties":{"a":false},"required":["a"]})",
         R"({"type":"string","enum":[1]})", R"({"type":"integer","minimum":3,"maximum":2})",
-        R"({"type":"array","minItems":2,"maxItems":1})", R"({"anyOf":[{"$ref":"#"}]})"}) {
+        R"({"type":"array","minItems":2,"maxItems":1})", R"({"anyOf":[{"$ref":"#"}]})",
+        R"({"multipleOf":0})", R"({"multipleOf":-2})"}) {
     EXPECT_NE(refusal(schema), "accepted") << schema;
   }
+}
+
+TEST(SchemaFence, WhatRequiresItselfWithoutEndIsRefused) {
+  EXPECT_NE(refusal(R"({"properties":{"a":{"$ref":"#/$defs/n"}},
+                        "$defs":{"n":{"type":"object","properties":{"b":{"$ref":"#/$defs/n"}},
+                                      "required":["b"]}}})")
+                .find("/$defs/n"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"type":"array","minItems":1,"items":{"$ref":"#"}})").find("without end"),
+            std::string::npos);
+  EXPECT_EQ(refusal(R"({"type":"array","items":{"$ref":"#"}})"), "accepted");
+  EXPECT_EQ(refusal(R"({"type":"object","required":["a"],"properties":{"a":{"anyOf":[
+                        {"type":"null"},{"$ref":"#"}]}}})"),
+            "accepted");
+  EXPECT_EQ(refusal(R"({"type":"object","required":["enum","const"],"properties":{
+                        "enum":{"type":"null"},"const":{"type":"null"}}})"),
+            "accepted");
+}
+
+TEST(SchemaFence, PatternsAreWholeByThemselves) {
+  for (const std::string_view pattern : {R"(a)|(b)", R"(\\)", "(a"}) {
+    const std::string schema = concat(R"({"type":"string","pattern":")", pattern, R"("})");
+    EXPECT_NE(refusal(schema).find("/pattern"), std::string::npos) << schema;
+  }
+  EXPECT_EQ(refusal(R"({"type":"string","pattern":"^[)(]\\(a$"})"), "accepted");
 }
 
 TEST(SchemaFence, BadSourcesAreErrorsWithinLimits) {

@@ -76,4 +76,30 @@ Status check_lark_nesting(std::string_view grammar) {
   return {};
 }
 
+Status check_whole_pattern(std::string_view pattern) {
+  const auto refusal = [](std::string_view what) {
+    return Error{Code::invalid_argument, concat("the regular expression ", what)};
+  };
+  std::size_t open = 0;
+  bool is_in_set = false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c == '\\' && ++i == pattern.size()) {
+      return refusal("ends with a backslash that escapes nothing");
+    }
+    if (!is_in_set && c == '[') {
+      is_in_set = true;
+      i += pattern.substr(i + 1, 1) == "^" ? 1U : 0U;
+      i += pattern.substr(i + 1, 1) == "]" ? 1U : 0U;  // a first one is of the set
+    } else if (is_in_set) {
+      is_in_set = c != ']';
+    } else if (c == '(') {
+      ++open;
+    } else if (c == ')' && open-- == 0) {
+      return refusal("closes a group that is not open");
+    }
+  }
+  return open == 0 ? Status() : refusal("does not close a group");
+}
+
 }  // namespace zllm::text
