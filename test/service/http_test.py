@@ -55,6 +55,10 @@ class HttpTest(WireCase):
             if path != "/metrics":  # whose numbers change
                 self.assertEqual(int(head.headers["content-length"]), len(whole.body))
 
+    def test_long_targets_have_414(self):
+        for size in (9000, 64000, 70000):
+            self.assertEqual(self.talk(head_of("GET", "/" + "a" * size)).status, 414)
+
     def test_a_query_changes_no_route(self):
         for path in ("/health?", "/health?a=b", "/health?%zz&&=&a", "/v1/models?limit=2"):
             self.assertEqual(self.talk(head_of("GET", path)).status, 200)
