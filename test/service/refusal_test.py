@@ -168,7 +168,7 @@ class Refusals(Case):
             self.assertIn("duplicate", error["message"])
 
     def test_what_is_tolerated(self):
-        body = {"messages": [user("Hi 🦜")], "max_tokens": 1}
+        body = {"messages": [user("Hi \U0001f99c")], "max_tokens": 1}
         escaped = json.dumps(body).encode()
         plain = json.dumps(body, ensure_ascii=False).encode()
         for content in (escaped, plain, b" \r\n\t" + plain + b"\n"):
