@@ -43,7 +43,7 @@ OF_BOTH = {
     "time_limit_seconds": (0, -1, "1", 1e9),
     "response_format": (1, "json", [], {}, {"type": "xml"}, {"type": 1}, {"type": "json_schema"}),
     "model": (1, [], {}, True),
-    "unknown_field": (1, None, False, {}, "x"),
+    "unknown_field": (1, False, {}, "x"),
     "Temperature": (1,),
     "temperature ": (1,),
     "temperture": (1,),
