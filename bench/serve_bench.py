@@ -128,8 +128,8 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(command, port):
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def start(arguments, port):
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     for _ in range(600):
         try:
@@ -138,31 +138,37 @@ def start(command, port):
         except OSError:
             time.sleep(0.1)
     process.kill()
-    sys.exit(f"{command[0]} does not start")
+    sys.exit(f"{arguments[0]} does not start")
+
+
+def command(options, label, port, slots, context):
+    """For so many answers at once, each of so many tokens."""
+    if label == "zllm":
+        return [options.zllm, "serve", "--model", options.model, "--port", str(port), "--threads",
+                str(options.threads), "--max-concurrent", str(slots), "--context", str(context),
+                "--cache-tokens", str(slots * context), "--no-request-log"]
+    return [options.peer, "-m", options.model, "--port", str(port), "-t", str(options.threads),
+            "-np", str(slots), "-c", str(slots * context), "-fa", "on", "--no-webui"]
 
 
 def compare(options):
     """Both servers in turn on the same file, alone on the machine."""
-    for round_number in range(options.rounds):
-        for label in ("zllm", "peer"):
-            port = free_port()
-            slots = max(options.clients)
-            if label == "zllm":
-                command = [options.zllm, "serve", "--model", options.model, "--port", str(port),
-                           "--threads", str(options.threads), "--max-concurrent", str(slots),
-                           "--context", "8192", "--no-request-log"]
-            else:
-                command = [options.peer, "-m", options.model, "--port", str(port), "-t",
-                           str(options.threads), "-np", str(slots), "-c", str(8192 * 2), "-fa", "on",
-                           "--no-webui"]
-            process, url = start(command, port)
-            try:
-                report_load(url, options, label)
-                if round_number == 0:
-                    report_turns(url, options, label)
-            finally:
-                process.terminate()
-                process.wait()
+    labels = [label for label in ("zllm", "peer") if getattr(options, label)]
+
+    def measure(label, slots, context, report):
+        port = free_port()
+        process, url = start(command(options, label, port, slots, context), port)
+        try:
+            report(url, options, label)
+        finally:
+            process.terminate()
+            process.wait()
+
+    for _ in range(options.rounds):
+        for label in labels:
+            measure(label, max(options.clients), 1024, report_load)
+    for label in labels:
+        measure(label, 1, 8192, report_turns)
 
 
 def main():

@@ -70,7 +70,8 @@ template <class T>
 Error out_of_range(std::string_view text, const Range<T>& range) {
   const std::string_view what = std::integral<T> ? "an integer" : "a number";
   std::string bounds = concat("from ", range.least, " to ", range.most);
-  if (range.most == std::numeric_limits<T>::max()) {
+  // The end of a small type is a limit of the option.
+  if (sizeof(T) == sizeof(std::uint64_t) && range.most == std::numeric_limits<T>::max()) {
     bounds = concat("of at least ", range.least);
   } else if (!std::integral<T> && static_cast<double>(range.least) == kAboveZero) {
     bounds = concat("above 0 and at most ", range.most);

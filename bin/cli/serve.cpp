@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -31,12 +32,18 @@ bool wait_for_signal(const NotedSignals& signals, int milliseconds) {
   return signals.number() != 0;
 }
 
+// An IPv6 address is in brackets.
+std::string url_host(const std::string& host) {
+  return host.find(':') == std::string::npos || host.starts_with('[') ? host
+                                                                      : concat("[", host, "]");
+}
+
 void announce(const server::Server& server, const server::ServerOptions& options,
               std::uint16_t port) {
   const bool is_encrypted = !options.transport.tls_certificate.empty();
   server.log().event("info", "listening",
                      concat("listening on ", is_encrypted ? "https" : "http", "://",
-                            options.transport.host, ":", port));
+                            url_host(options.transport.host), ":", port));
   if (!is_loopback(options.transport.host) && options.api_keys.empty()) {
     server.log().event("warning", "open",
                        "everybody who reaches this address may use the server: it has no API key");

@@ -19,11 +19,11 @@ namespace {
 constexpr const char *kKeyVariable = "ZLLM_API_KEY";
 constexpr std::uint64_t kMostSequences = 4096;  // each has tables of its own in every round
 constexpr std::uint64_t kMostTokens = 1ULL << 40;
-constexpr double kMostSeconds = 1e6;  // more than a week
-constexpr std::size_t kTemplateFileLimit = std::size_t{1} << 20;
+constexpr double kMostSeconds = 1e6;                           // more than a week
+constexpr std::size_t kSmallFileLimit = std::size_t{1} << 20;  // of templates and PEM files
 
 Range<std::uint64_t> bytes() { return {0, std::numeric_limits<std::uint64_t>::max()}; }
-Range<double> seconds() { return {0, kMostSeconds}; }
+Range<double> seconds() { return {kAboveZero, kMostSeconds}; }
 
 void describe_models(ServeOptions& options, OptionTable& table) {
   EngineOptions& engine = options.engine;
@@ -104,7 +104,7 @@ void describe_limits(ServeOptions& options, OptionTable& table) {
   table.number("max-background", "Responses that run without a client", server.background_responses,
                Range<std::size_t>{0, std::size_t{1} << 20});
   table.number("drain-timeout", "Seconds that running answers have when a signal came",
-               options.drain_seconds, seconds());
+               options.drain_seconds, Range<double>{0, kMostSeconds});
   table.toggle("no-request-log", "Log no line a request", options.no_request_log);
 }
 
@@ -144,6 +144,45 @@ Result<std::vector<server::ServedModel>> models_of(const ServeOptions& options,
   return models;
 }
 
+Status check_models(const std::vector<std::string>& models) {
+  std::set<std::string> names;
+  for (const std::string& model : models) {
+    const std::size_t equals = model.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == model.size()) {
+      return Error{Code::invalid_argument, concat("--models: ", quote(model), " is not NAME=PATH")};
+    }
+    const std::string name = model.substr(0, equals);
+    if (!names.insert(name).second) {
+      return Error{Code::invalid_argument, concat("--models: two models are called ", quote(name))};
+    }
+  }
+  return {};
+}
+
+Status check_file(const std::string& path) {
+  if (path.empty()) {
+    return {};
+  }
+  auto text = read_text_file(path, kSmallFileLimit);
+  return text.ok() ? Status() : Status(std::move(text).error());
+}
+
+// The files that a run would read beside the models, so that a checked configuration starts.
+Status check_files(const ServeOptions& options) {
+  const server::http::TransportOptions& transport = options.server.transport;
+  ZLLM_TRY(check_file(options.chat_template_file));
+  ZLLM_TRY(check_file(transport.tls_certificate));
+  ZLLM_TRY(check_file(transport.tls_key));
+  if (!options.api_key_file.empty()) {
+    ZLLM_TRY(std::vector<std::string> keys, server::read_key_file(options.api_key_file));
+    auto checked = server::ApiKeys::create(std::move(keys));
+    if (!checked.ok()) {
+      return std::move(checked).error().within(options.api_key_file);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void describe(ServeOptions& options, OptionTable& table) {
@@ -153,12 +192,7 @@ void describe(ServeOptions& options, OptionTable& table) {
 }
 
 Status check(const ServeOptions& options) {
-  for (const std::string& model : options.models) {
-    const std::size_t equals = model.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == model.size()) {
-      return Error{Code::invalid_argument, concat("--models: ", quote(model), " is not NAME=PATH")};
-    }
-  }
+  ZLLM_TRY(check_models(options.models));
   const server::http::TransportOptions& transport = options.server.transport;
   if (transport.tls_certificate.empty() != transport.tls_key.empty()) {
     return Error{Code::invalid_argument, "--tls-certificate and --tls-key need each other"};
@@ -169,7 +203,7 @@ Status check(const ServeOptions& options) {
                                                   " is not an origin such as https://example.org")};
     }
   }
-  return {};
+  return check_files(options);
 }
 
 Result<server::ServerOptions> server_options(const ServeOptions& options) {
@@ -177,7 +211,7 @@ Result<server::ServerOptions> server_options(const ServeOptions& options) {
   EngineOptions engine = options.engine;
   engine.prefix_cache = !options.no_prefix_cache;
   if (!options.chat_template_file.empty()) {
-    ZLLM_TRY(engine.chat_template, read_text_file(options.chat_template_file, kTemplateFileLimit));
+    ZLLM_TRY(engine.chat_template, read_text_file(options.chat_template_file, kSmallFileLimit));
     if (engine.chat_template.empty()) {
       return Error{Code::invalid_argument, concat(options.chat_template_file, ": is empty")};
     }

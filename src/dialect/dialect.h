@@ -29,6 +29,8 @@ class Encoder {
   virtual void collect(const Event& event) = 0;
   // After an Ended without a failure.
   virtual std::string body() = 0;
+  // In place of all further events: the client has left.
+  virtual void abandon() {}
 };
 
 // Facts about the answer that the reader of a body cannot make up.

@@ -242,7 +242,7 @@ Outcome<Done> FieldReader::finish() {
     return *failure_;
   }
   for (const auto& [key, value] : *object_->as_object()) {
-    if (std::ranges::find(taken_, std::string_view(key)) != taken_.end()) {
+    if (value.is_null() || std::ranges::find(taken_, std::string_view(key)) != taken_.end()) {
       continue;
     }
     const std::string_view name = std::string_view(key).substr(0, kNameLimit);

@@ -98,7 +98,7 @@ class FieldReader {
   std::string path_of(std::string_view name) const { return member_path(path_, name); }
   const std::string& path() const { return path_; }
 
-  // Fails on members that nobody took.
+  // Fails on members that nobody took, but for null ones: clients write so what they do not set.
   Outcome<Done> finish();
 
  private:

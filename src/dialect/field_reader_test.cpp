@@ -55,6 +55,11 @@ TEST(FieldReader, KeepsTheFirstFailure) {
   EXPECT_EQ(fields.finish().error().field, "a");
 }
 
+TEST(FieldReader, NullIsAbsentUnderAnyName) {
+  const Json body = parse(R"({"unknown":null})");
+  EXPECT_TRUE(FieldReader(body, "").finish().ok());
+}
+
 TEST(FieldReader, RefusesWhatIsNoObject) {
   const Json body = parse("[1]");
   FieldReader fields(body, "");

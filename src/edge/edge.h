@@ -181,8 +181,9 @@ struct EdgeHttpRequest {
 };
 
 // Must be short and must not throw. Owns the stream.
-typedef void (*EdgeHttpHandler)(void *user, const EdgeHttpRequest *request, EdgeHttpStream *stream);
-typedef void (*EdgeHttpEvent)(void *user);
+using EdgeHttpHandler = void (*)(void *user, const EdgeHttpRequest *request,
+                                 EdgeHttpStream *stream);
+using EdgeHttpEvent = void (*)(void *user);
 
 // Errors name the address or the file. `user` must live until the server has stopped.
 int32_t edge_http_serve(const EdgeHttpOptions *options, EdgeHttpHandler handler, void *user,

@@ -29,8 +29,10 @@ void BestOf::add(std::vector<Event> events) {
 std::vector<Event> BestOf::take(const std::vector<ChoiceText>& candidates) {
   std::vector<std::size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](std::size_t i) { return mean(candidates[i]); });
+  // Not stable_sort, whose buffer is deprecated in the library that Clang is used with.
+  std::ranges::sort(order, std::ranges::greater(), [&](std::size_t i) {
+    return std::pair(mean(candidates[i]), candidates.size() - i);
+  });
   std::vector<Event> told;
   for (std::uint32_t choice = 0; choice < choices_; ++choice) {
     for (Event& event : events_[order[choice]]) {

@@ -56,6 +56,22 @@ void ChoiceText::add(const engine::TokenChosen& token, std::vector<Event>& out) 
   }
   if (was_reasoning || is_reasoning_) {
     ++reasoning_tokens_;
+    look_for_reasoning_end(token.token);
+  }
+}
+
+// What follows the marker is no reasoning, though its first piece may be told much later.
+void ChoiceText::look_for_reasoning_end(TokenId token) {
+  const std::size_t size = parts_.reasoning_end.size();
+  if (size == 0) {
+    return;
+  }
+  reasoning_tail_ += parts_.tokenizer.token_bytes(token);
+  if (reasoning_tail_.find(parts_.reasoning_end) != std::string::npos) {
+    is_reasoning_ = false;
+    reasoning_tail_.clear();
+  } else if (reasoning_tail_.size() >= size) {
+    reasoning_tail_.erase(0, reasoning_tail_.size() - size + 1);
   }
 }
 
@@ -116,7 +132,7 @@ void ChoiceText::pass(std::vector<family::Piece> pieces, std::vector<Event>& out
   }
 }
 
-void ChoiceText::pass(family::Content content, std::vector<Event>& out) {
+void ChoiceText::pass(const family::Content& content, std::vector<Event>& out) {
   is_reasoning_ = false;
   std::string text = parts_.stops.add(content.text);
   if (!text.empty()) {

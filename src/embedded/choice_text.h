@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <zllm/embedded/event.h>
@@ -22,6 +23,7 @@ struct ChoiceParts {
   std::vector<TokenId> stop_tokens = {};  // of the request; others are the model's own end
   std::uint64_t max_tokens = 0;           // asked for; 0 = as many as the context holds
   bool is_reasoning_open = false;
+  std::string_view reasoning_end = {};  // the family's; empty = none
   bool allows_parallel_calls = true;
 };
 
@@ -51,13 +53,14 @@ class ChoiceText {
  private:
   void add_text(std::string_view text, bool is_special, std::vector<Event>& out);
   void pass(std::vector<text::family::Piece> pieces, std::vector<Event>& out);
-  void pass(text::family::Content content, std::vector<Event>& out);
+  void pass(const text::family::Content& content, std::vector<Event>& out);
   void pass(text::family::Reasoning reasoning, std::vector<Event>& out);
   void pass(text::family::CallBegin begin, std::vector<Event>& out);
   void pass(text::family::CallArguments arguments, std::vector<Event>& out);
   void pass(text::family::CallEnd end, std::vector<Event>& out);
   void flush(text::family::Ending ending, std::vector<Event>& out);
   void flush_content(std::vector<Event>& out);
+  void look_for_reasoning_end(TokenId token);
   void end(StopReason reason, std::vector<Event>& out);
   void emit(decltype(Event::what) what, std::vector<Event>& out);
 
@@ -69,6 +72,7 @@ class ChoiceText {
   std::uint64_t reasoning_tokens_ = 0;
   double log_probability_ = 0;
   bool is_reasoning_;
+  std::string reasoning_tail_;  // the last bytes of reasoning, less than its end marker
   bool has_calls_ = false;
   bool is_context_full_ = false;
   bool is_cut_ = false;  // a call that ends now may not be whole

@@ -56,7 +56,8 @@ class LoadedEngine final : public Engine {
     return std::min<std::size_t>(text_.tokenizer.vocabulary_size(),
                                  model_->info().limits.vocabulary);
   }
-  Outcome<Prompt> checked_prompt(const Request& request) const;
+  // context: as for make_prompt.
+  Outcome<Prompt> checked_prompt(const Request& request, std::uint64_t context = 0) const;
   Outcome<std::unique_ptr<engine::Fence>> make_fence(const FenceInput& input) const;
   Outcome<engine::Request> engine_request(const Request& request, const Prompt& prompt) const;
   AnswerPlan answer_plan(const Request& request, Prompt prompt, bool is_reasoning_open) const;
@@ -115,9 +116,9 @@ Status LoadedEngine::start(const EngineOptions& options, EngineParts& parts) {
   return {};
 }
 
-Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request) const {
+Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request, std::uint64_t context) const {
   ZLLM_TRY(check_request(request, text_.tokenizer));
-  ZLLM_TRY(Prompt prompt, make_prompt(text_, request));
+  ZLLM_TRY(Prompt prompt, make_prompt(text_, request, context));
   const std::string field =
       std::holds_alternative<Conversation>(request.input) ? "messages" : "prompt";
   if (prompt.tokens.empty()) {
@@ -152,11 +153,7 @@ Outcome<engine::Request> LoadedEngine::engine_request(const Request& request,
   const std::uint64_t context = info_.context;
   const std::uint64_t length = prompt.tokens.size();
   if (length >= context) {
-    return Failure(FailureKind::too_long,
-                   concat("the prompt has ", length, " tokens, but the context holds ", context,
-                          " tokens of prompt and answer together"),
-                   std::holds_alternative<Conversation>(request.input) ? "messages" : "prompt",
-                   "context_length_exceeded");
+    return too_long(request, to_text(length), context);
   }
   const Json *config = generation_config_ ? &*generation_config_ : nullptr;
   engine::Request made;
@@ -211,7 +208,8 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
                       .stops = *text::StopStrings::create(request.stop),
                       .stop_tokens = request.stop_tokens,
                       .max_tokens = request.max_tokens.value_or(0),
-                      .is_reasoning_open = is_reasoning_open};
+                      .is_reasoning_open = is_reasoning_open,
+                      .reasoning_end = family_.reasoning_end()};
     if (conversation != nullptr) {
       const bool allows_calls = !tools.empty() && conversation->tool_choice.rule != ToolRule::none;
       parts.allows_parallel_calls = conversation->allows_parallel_calls;
@@ -226,7 +224,7 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
 }
 
 Outcome<std::unique_ptr<Answer>> LoadedEngine::submit(Request request) {
-  ZLLM_TRY(Prompt prompt, checked_prompt(request));
+  ZLLM_TRY(Prompt prompt, checked_prompt(request, info_.context));
   ZLLM_TRY(engine::Request made, engine_request(request, prompt));
   const bool is_chat = std::holds_alternative<Conversation>(request.input);
   const bool is_open = is_chat && family::is_reasoning_open(family_, prompt.text);
@@ -301,7 +299,7 @@ Result<const family::Family *> choose_family(const std::string& name, const Mode
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::create(EngineParts parts, EngineOptions options) {
+Result<std::unique_ptr<Engine>> Engine::create(EngineParts parts, const EngineOptions& options) {
   if (options.max_concurrent == 0) {
     return Error{Code::invalid_argument, "max_concurrent must be at least 1"};
   }

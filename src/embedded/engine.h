@@ -35,7 +35,7 @@ class Engine {
   // Errors name the file or option.
   static Result<std::unique_ptr<Engine>> load(EngineOptions options);
   // On parts that the caller made: tests, other sources of models.
-  static Result<std::unique_ptr<Engine>> create(EngineParts parts, EngineOptions options);
+  static Result<std::unique_ptr<Engine>> create(EngineParts parts, const EngineOptions& options);
   virtual ~Engine() = default;
 
   // Checks the request, renders and encodes its prompt on this thread, and queues it.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/base/utf8.h>
 #include <zllm/embedded/conversation_json.h>
 #include <zllm/embedded/random_name.h>
 #include <zllm/text/guarded_prompt.h>
@@ -36,14 +37,35 @@ Outcome<std::string> cut_at(std::string rendered, const std::string& mark) {
   return rendered;
 }
 
-Outcome<Prompt> of_conversation(const ModelText& text, const Conversation& conversation,
-                                const ReasoningOptions& reasoning) {
+// Few texts have more bytes for a token; of those that are longer than this a beginning is encoded
+// first, so that a request that is refused anyway costs no more than one that fits.
+constexpr std::uint64_t kBytesOfToken = 64;
+
+// Whether a beginning of the text alone is too long for the context, by so much that the cut does
+// not matter.
+Outcome<Done> check_beginning(const ModelText& text, const Request& request,
+                              std::string_view rendered, std::uint64_t context) {
+  if (context == 0 || rendered.size() / kBytesOfToken <= context) {
+    return Done();
+  }
+  std::string_view beginning = rendered.substr(0, context * kBytesOfToken);
+  beginning.remove_suffix(utf8_incomplete_suffix(beginning));
+  const auto tokens = text.tokenizer.encode(beginning, {.parse_special = true});
+  if (tokens.ok() && tokens->size() / 2 > context) {
+    return too_long(request, concat("more than ", tokens->size() - 1), context);
+  }
+  return Done();
+}
+
+Outcome<Prompt> of_conversation(const ModelText& text, const Request& request,
+                                std::uint64_t context) {
+  const Conversation& conversation = std::get<Conversation>(request.input);
   ZLLM_TRY(const text::ChatTemplate chosen, choose_template(text, conversation));
   const std::string mark =
       conversation.continues_last_message ? concat("END", random_name(24)) : std::string();
   const std::string end_mark = mark.empty() ? mark : mark + " ";
   ZLLM_TRY(const std::string json, conversation_json({.conversation = conversation,
-                                                      .reasoning = reasoning,
+                                                      .reasoning = request.reasoning,
                                                       .template_source = chosen.source(),
                                                       .end_mark = end_mark}));
   text::PromptGuard guard(text.tokenizer);
@@ -60,6 +82,7 @@ Outcome<Prompt> of_conversation(const ModelText& text, const Conversation& conve
   if (!mark.empty()) {
     ZLLM_TRY(rendered, cut_at(std::move(rendered), mark));
   }
+  ZLLM_TRY(check_beginning(text, request, rendered, context));
   auto tokens = guard.encode(rendered);
   if (!tokens.ok()) {
     return template_failure(tokens.error());
@@ -70,7 +93,9 @@ Outcome<Prompt> of_conversation(const ModelText& text, const Conversation& conve
                 .template_source = std::string(chosen.source())};
 }
 
-Outcome<Prompt> of_text(const ModelText& text, const std::string& raw) {
+Outcome<Prompt> of_text(const ModelText& text, const Request& request, const std::string& raw,
+                        std::uint64_t context) {
+  ZLLM_TRY(check_beginning(text, request, raw, context));
   auto tokens = text.tokenizer.encode_prompt(raw);
   if (!tokens.ok()) {
     return Failure::from(tokens.error(), "prompt");
@@ -106,13 +131,21 @@ Outcome<text::ChatTemplate> choose_template(const ModelText& text,
   return *std::move(chosen);
 }
 
-Outcome<Prompt> make_prompt(const ModelText& text, const Request& request) {
-  if (const auto *conversation = std::get_if<Conversation>(&request.input)) {
-    return of_conversation(text, *conversation, request.reasoning);
+Failure too_long(const Request& request, std::string_view length, std::uint64_t context) {
+  return {FailureKind::too_long,
+          concat("the prompt has ", length, " tokens, but the context holds ", context,
+                 " tokens of prompt and answer together"),
+          std::holds_alternative<Conversation>(request.input) ? "messages" : "prompt",
+          "context_length_exceeded"};
+}
+
+Outcome<Prompt> make_prompt(const ModelText& text, const Request& request, std::uint64_t context) {
+  if (std::holds_alternative<Conversation>(request.input)) {
+    return of_conversation(text, request, context);
   }
   const RawPrompt& raw = std::get<RawPrompt>(request.input);
   if (const auto *words = std::get_if<std::string>(&raw.prompt)) {
-    return of_text(text, *words);
+    return of_text(text, request, *words, context);
   }
   return of_ids(text, std::get<std::vector<TokenId>>(raw.prompt));
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <zllm/base/strong.h>
@@ -25,6 +27,10 @@ Outcome<text::ChatTemplate> choose_template(const ModelText& text,
                                             const Conversation& conversation);
 // Renders, and encodes so that text of users never becomes control tokens. Errors of the template
 // itself are the request's.
-Outcome<Prompt> make_prompt(const ModelText& text, const Request& request);
+// context: of the model where a prompt that cannot fit shall be refused before all of it is
+// encoded; 0 = never.
+Outcome<Prompt> make_prompt(const ModelText& text, const Request& request, std::uint64_t context);
+
+Failure too_long(const Request& request, std::string_view length, std::uint64_t context);
 
 }  // namespace zllm

@@ -173,8 +173,22 @@ std::uint64_t Residence::cut(const Job& job) const {
     return 0;
   }
   const Choice *const reader = job.leader();
-  const bool is_before = reader != nullptr && reader->rows < job.branch_rows;
-  return is_before ? job.branch_rows : anchor_before(job.prompt_size() - 1);
+  const std::uint64_t read = reader == nullptr ? 0 : reader->rows;
+  const std::uint64_t size = job.prompt_size();
+  std::uint64_t next = anchor_before(size - 1);
+  const auto note = [&](std::uint64_t rows) {
+    const std::uint64_t anchor = anchor_before(rows);
+    next = anchor > read ? std::min(next, anchor) : next;
+  };
+  note(job.branch_rows);
+  // Where the next prompt will part from this one is not known; its quarters leave it at least half
+  // of what both share, or nearly.
+  if (job.request.writes_cache) {
+    note(size / 4);
+    note(size / 2);
+    note(size - size / 4);
+  }
+  return next;
 }
 
 // Whether `rows` more rows find room beside what residents are going to need. A choice that is

@@ -40,6 +40,7 @@ Scheduler::Scheduler(runtime::AnyModel& model, std::unique_ptr<PrefixCache> cach
       queue_(options_.weights) {}
 
 void Scheduler::accept(std::unique_ptr<Job> job) {
+  job->request.writes_cache = job->request.writes_cache && options_.prefix_cache.is_enabled;
   queue_.push(job->id, job->request.caller, job->request.priority);
   waiting_.emplace(job->id, std::move(job));
 }

@@ -19,16 +19,16 @@ bool is_piece(const Event& event) {
 
 }  // namespace
 
-AnswerTeller teller_of(std::shared_ptr<dialect::Encoder> encoder) {
+AnswerTeller teller_of(const std::shared_ptr<dialect::Encoder>& encoder) {
   return {.stream = [encoder](std::size_t, const Event& event,
                               std::vector<dialect::Item>& out) { encoder->stream(event, out); },
           .collect = [encoder](std::size_t, const Event& event) { encoder->collect(event); },
-          .body = [encoder] { return encoder->body(); }};
+          .body = [encoder] { return encoder->body(); },
+          .abandon = [encoder] { encoder->abandon(); }};
 }
 
 std::shared_ptr<AnswerPump> AnswerPump::start(Job job, WorkerPool& workers, Metrics& metrics) {
   auto pump = std::make_shared<AnswerPump>(std::move(job), workers, metrics);
-  pump->listen();
   workers.schedule(pump);
   return pump;
 }
@@ -38,6 +38,7 @@ AnswerPump::AnswerPump(Job job, WorkerPool& workers, Metrics& metrics)
 
 AnswerPump::~AnswerPump() = default;
 
+// In a step, so that no other step reads an answer, or ends the pump, before all notifiers are set.
 void AnswerPump::listen() {
   // Notifiers keep the pump alive until it is over and takes them back.
   const auto wake = [pump = shared_from_this()] { pump->workers_.schedule(pump); };
@@ -55,18 +56,27 @@ void AnswerPump::cancel() {
   }
 }
 
+// The writer tells of room only after it was over the limit, so exactly full is still room.
 bool AnswerPump::has_room() const {
   return job_.is_background || !job_.is_streaming ||
-         job_.call->writer()->pending() < job_.buffer_bytes;
+         job_.call->writer()->pending() <= job_.buffer_bytes;
 }
 
 void AnswerPump::step() {
   if (is_over_) {
     return;
   }
+  if (!is_listening_) {
+    is_listening_ = true;
+    listen();
+  }
   if (!job_.is_background && job_.call->writer()->is_gone()) {
-    abandon();
-    return;
+    if (!job_.outlives_client) {
+      abandon();
+      return;
+    }
+    job_.call->writer()->set_notifier(nullptr);
+    job_.is_background = true;  // nobody reads along any more
   }
   std::size_t taken = 0;
   bool is_progress = true;
@@ -133,6 +143,9 @@ void AnswerPump::tell(std::size_t answer, const Event& event) {
   }
   // What fails before anything was told can still have its own status.
   if (!is_started_ && failure_) {
+    if (job_.outlives_client) {
+      job_.teller.collect(answer, event);  // who asks for it later has to see it
+    }
     return;
   }
   if (!is_started_) {
@@ -185,6 +198,9 @@ void AnswerPump::abandon() {
     answer->set_notifier(nullptr);
   }
   job_.call->writer()->set_notifier(nullptr);
+  if (job_.teller.abandon) {
+    job_.teller.abandon();
+  }
   // Destroying an answer cancels it.
   job_.answers.clear();
   if (job_.at_end) {

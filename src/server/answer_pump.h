@@ -20,10 +20,11 @@ struct AnswerTeller {
       stream;
   std::function<void(std::size_t answer, const Event& event)> collect;
   std::function<std::string()> body;
+  std::function<void()> abandon = {};  // where somebody has to know that the client left
 };
 
 // The teller of a dialect's encoder.
-AnswerTeller teller_of(std::shared_ptr<dialect::Encoder> encoder);
+AnswerTeller teller_of(const std::shared_ptr<dialect::Encoder>& encoder);
 
 // Carries the events of running answers to a client as it takes them. A client that takes nothing
 // stalls only this; one that leaves cancels the answers. Without a client (a background response)
@@ -36,6 +37,7 @@ class AnswerPump final : public Actor, public std::enable_shared_from_this<Answe
     AnswerTeller teller;
     bool is_streaming = false;
     bool is_background = false;
+    bool outlives_client = false;  // goes on in the background when the client leaves
     std::size_t buffer_bytes = 0;  // that a client may leave untaken
     std::function<void()> at_end = {};
   };
@@ -62,6 +64,7 @@ class AnswerPump final : public Actor, public std::enable_shared_from_this<Answe
   WorkerPool& workers_;
   Metrics& metrics_;
   std::size_t running_;
+  bool is_listening_ = false;
   bool is_started_ = false;  // the head of a stream is sent
   bool is_over_ = false;
   std::optional<Failure> failure_;

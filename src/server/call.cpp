@@ -7,15 +7,15 @@
 #include <zllm/dialect/anthropic/messages.h>
 #include <zllm/dialect/chat/chat.h>
 #include <zllm/dialect/dialect.h>
+#include <zllm/dialect/responses/responses_routes.h>
 #include <zllm/server/http/sse.h>
 #include <zllm/server/unique_id.h>
 
 namespace zllm::server {
 namespace {
 
-constexpr int kClientGone = 499;            // nobody sees it; as web servers log it
-constexpr std::string_view kRetry = "1";    // seconds: a round or two later there may be room
-constexpr std::string_view kLoading = "5";  // of a model that loads
+constexpr int kClientGone = 499;          // nobody sees it; as web servers log it
+constexpr std::string_view kRetry = "1";  // seconds: a round or two later there may be room
 
 }  // namespace
 
@@ -74,11 +74,6 @@ std::string_view Call::parameter(std::string_view name) const {
 }
 
 Outcome<Json> Call::object_body() const {
-  const std::optional<std::string_view> encoding = request_.header("content-encoding");
-  if (encoding && *encoding != "identity") {
-    return Failure(FailureKind::invalid,
-                   concat("a body with content-encoding ", quote(*encoding), " is not read"));
-  }
   if (request_.body.empty()) {
     return Failure(FailureKind::invalid, "the request has no body");
   }
@@ -111,8 +106,15 @@ void Call::reply(int status, std::string body, std::string_view type) {
 }
 
 std::string Call::error_body(const Failure& failure) const {
-  return shape == Shape::anthropic ? dialect::anthropic::error_body(failure, record_.id)
-                                   : dialect::chat::error_body(failure);
+  switch (shape) {
+    case Shape::openai:
+      break;
+    case Shape::responses:
+      return dialect::chat::error_body(dialect::responses::named(failure));
+    case Shape::anthropic:
+      return dialect::anthropic::error_body(failure, record_.id);
+  }
+  return dialect::chat::error_body(failure);
 }
 
 void Call::fail(const Failure& failure) { fail_with(dialect::http_status(failure.kind), failure); }
@@ -124,7 +126,7 @@ void Call::fail_with(int status, const Failure& failure) {
   if (failure.kind == FailureKind::busy) {
     all.emplace_back("retry-after", kRetry);
   } else if (failure.kind == FailureKind::loading || failure.kind == FailureKind::shut_down) {
-    all.emplace_back("retry-after", kLoading);
+    all.emplace_back("retry-after", kRetryWhileLoading);
   }
   writer_->respond(status, std::move(all), error_body(failure));
   report();

@@ -15,8 +15,11 @@
 
 namespace zllm::server {
 
+// Of clients that ask while a model loads or the server ends, in seconds.
+constexpr std::string_view kRetryWhileLoading = "5";
+
 // Whose error bodies a route speaks.
-enum class Shape : std::uint8_t { openai, anthropic };
+enum class Shape : std::uint8_t { openai, responses, anthropic };
 
 // One HTTP request on its way through the server, and the way back. Reports itself to metrics and
 // log once, at its end. One thread at a time.

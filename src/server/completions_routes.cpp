@@ -9,7 +9,7 @@ namespace {
 
 using Encoder = dialect::completions::Batch::Encoder;
 
-AnswerTeller teller_of_batch(std::shared_ptr<Encoder> encoder) {
+AnswerTeller teller_of_batch(const std::shared_ptr<Encoder>& encoder) {
   return {
       .stream = [encoder](std::size_t prompt, const Event& event,
                           std::vector<dialect::Item>& out) { encoder->stream(prompt, event, out); },

@@ -68,7 +68,7 @@ std::vector<Route> model_routes(Services& services) {
            .pattern = "/v1/models",
            .handle = [&services](const std::shared_ptr<Call>& call) { list(services, *call); }},
           {.method = "GET",
-           .pattern = "/v1/models/{model}",
+           .pattern = "/v1/models/{model*}",
            .handle = [&services](const std::shared_ptr<Call>& call) { get(services, *call); }}};
 }
 

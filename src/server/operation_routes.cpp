@@ -11,10 +11,15 @@ std::string status_body(std::string_view status) {
   return std::move(json.begin_object().text("status", status).end_object()).str();
 }
 
+void reply_loading(Call& call) {
+  call.extra_headers.emplace_back("retry-after", kRetryWhileLoading);
+  call.reply(503, status_body("loading model"));
+}
+
 // Alive; 503 while a model loads, since clients of such servers wait for 200.
 void health(const Services& services, Call& call) {
   if (services.models->is_loading()) {
-    call.reply(503, status_body("loading model"));
+    reply_loading(call);
   } else {
     call.reply(200, status_body("ok"));
   }
@@ -25,7 +30,7 @@ void ready(Services& services, Call& call) {
   const auto now = Readiness::Clock::now();
   for (const ModelSet::Entry& entry : services.models->entries()) {
     if (entry.state == LoadState::loading) {
-      return call.reply(503, status_body("loading model"));
+      return reply_loading(call);
     }
     if (entry.state == LoadState::failed) {
       return call.reply(503, status_body("a model could not be loaded"));

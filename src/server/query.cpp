@@ -1,5 +1,6 @@
 #include <zllm/server/query.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 
@@ -10,6 +11,14 @@ constexpr std::size_t kEscapeLength = 3;  // %XX
 constexpr int kHexadecimal = 16;
 
 std::string decode(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return decode_escapes(spaced);
+}
+
+}  // namespace
+
+std::string decode_escapes(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned value = 0;
@@ -22,12 +31,10 @@ std::string decode(std::string_view text) {
         continue;
       }
     }
-    decoded += text[i] == '+' ? ' ' : text[i];
+    decoded += text[i];
   }
   return decoded;
 }
-
-}  // namespace
 
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> parameters;

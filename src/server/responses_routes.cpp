@@ -15,41 +15,47 @@ namespace {
 namespace responses = dialect::responses;
 using responses::StoredResponse;
 
-// A response runs on without its client, who asks for it by its id.
-void start_in_background(Services& services, const std::shared_ptr<Call>& call,
-                         const ModelSet::Entry& model, responses::ResponseExchange exchange) {
-  if (exchange.exchange.is_streaming) {
-    return call->fail(Failure(FailureKind::unsupported,
-                              "a response in the background is not streamed: ask for it by its id",
-                              "stream"));
-  }
+// Stands for a call that has its reply already; nobody is told anything over it.
+std::shared_ptr<Call> shadow_of(Services& services, Call& call) {
+  auto shadow = std::make_shared<Call>(call.request(), nullptr, services.metrics, services.log);
+  shadow->caller = call.caller;
+  shadow->record().route = call.record().route;
+  shadow->record().model = call.record().model;
+  shadow->record().status = 200;
+  return shadow;
+}
+
+// A response runs on without its client, who asks for it by its id or reads along.
+void start_in_background(Services& services, const std::shared_ptr<Call>& call, Engine& engine,
+                         responses::ResponseExchange exchange) {
   const std::string id = exchange.id;
+  const bool is_streaming = exchange.exchange.is_streaming;
   if (!services.background.reserve(id)) {
     return call->fail(
         Failure(FailureKind::busy, "too many responses run in the background", "background"));
   }
   Request request = std::move(exchange.exchange.request);
   complete(services, *call, request);
-  auto submitted = model.engine->submit(std::move(request));
+  auto submitted = engine.submit(std::move(request));
   if (!submitted.ok()) {
     services.background.release(id);
     return call->fail(submitted.error());
   }
   services.store->put(call->owner, id, exchange.queued);
-  auto shadow = std::make_shared<Call>(call->request(), nullptr, services.metrics, services.log);
-  shadow->caller = call->caller;
-  shadow->record().route = call->record().route;
-  shadow->record().model = model.name;
-  shadow->record().status = 200;
-  AnswerPump::Job job{.call = std::move(shadow),
+  AnswerPump::Job job{.call = is_streaming ? call : shadow_of(services, *call),
                       .answers = {},
                       .teller = teller_of(std::move(exchange.exchange.encoder)),
-                      .is_background = true,
+                      .is_streaming = is_streaming,
+                      .is_background = !is_streaming,
+                      .outlives_client = is_streaming,
+                      .buffer_bytes = services.options.transport.limits.buffer_bytes,
                       .at_end = [&services, id] { services.background.release(id); }};
   job.answers.push_back(*std::move(submitted));
   services.background.set(id,
                           AnswerPump::start(std::move(job), *services.workers, services.metrics));
-  call->reply(200, exchange.queued.body);
+  if (!is_streaming) {
+    call->reply(200, exchange.queued.body);
+  }
 }
 
 void create(Services& services, const std::shared_ptr<Call>& call) {
@@ -67,7 +73,7 @@ void create(Services& services, const std::shared_ptr<Call>& call) {
     return call->fail(exchange.error());
   }
   if (exchange->is_background) {
-    return start_in_background(services, call, *model, *std::move(exchange));
+    return start_in_background(services, call, *model->engine, *std::move(exchange));
   }
   std::vector<Request> requests;
   requests.push_back(std::move(exchange->exchange.request));
@@ -77,6 +83,27 @@ void create(Services& services, const std::shared_ptr<Call>& call) {
           .teller = teller_of(std::move(exchange->exchange.encoder)),
           .is_streaming = exchange->exchange.is_streaming},
          std::move(requests));
+}
+
+// What the prompt of a response would take, without making one.
+void count_input(Services& services, Call& call) {
+  auto body = call.object_body();
+  if (!body.ok()) {
+    return call.fail(body.error());
+  }
+  auto model = model_of(services, *body);
+  if (!model.ok()) {
+    return call.fail(model.error());
+  }
+  auto exchange = responses::read(*body, facts_for(model->name), call.owner, services.store);
+  if (!exchange.ok()) {
+    return call.fail(exchange.error());
+  }
+  auto count = model->engine->count_prompt_tokens(exchange->exchange.request);
+  if (!count.ok()) {
+    return call.fail(count.error());
+  }
+  call.reply(200, responses::input_tokens_body(*count));
 }
 
 // The stored response of the path's id; nothing where the call has failed.
@@ -119,19 +146,27 @@ void erase(Services& services, Call& call) {
 }
 
 void cancel(Services& services, Call& call) {
-  const auto response = stored(services, call);
+  auto response = stored(services, call);
   if (!response) {
     return;
   }
   auto is_running = responses::needs_cancel(*response);
-  if (!is_running.ok()) {
-    return call.fail(is_running.error());
+  if (is_running.ok() && *is_running) {
+    const std::string id(call.parameter("id"));
+    // Told and kept at once, so that no later GET sees it run.
+    *response = responses::cancelled(*std::move(response));
+    if (services.store->replace(call.owner, id, *response)) {
+      services.background.cancel(id);
+      return call.reply(200, response->body);
+    }
+    // It has ended in between.
+    response = stored(services, call);
+    if (!response) {
+      return;
+    }
+    is_running = responses::needs_cancel(*response);
   }
-  if (*is_running) {
-    services.background.cancel(std::string(call.parameter("id")));
-    return call.reply(200, responses::cancelled_body(*response));
-  }
-  call.reply(200, response->body);
+  is_running.ok() ? call.reply(200, response->body) : call.fail(is_running.error());
 }
 
 }  // namespace
@@ -141,14 +176,17 @@ std::vector<Route> responses_routes(Services& services) {
   std::vector<Route> routes = {
       {.method = "POST",
        .pattern = "/v1/responses",
+       .shape = Shape::responses,
        .handle = [&services](const std::shared_ptr<Call>& call) { create(services, call); }}};
   const auto add = [&](const char *method, const char *pattern, Handle handle) {
     routes.push_back({.method = method,
                       .pattern = pattern,
+                      .shape = Shape::responses,
                       .handle = [&services, handle](const std::shared_ptr<Call>& call) {
                         handle(services, *call);
                       }});
   };
+  add("POST", "/v1/responses/input_tokens", count_input);
   add("GET", "/v1/responses/{id}", get);
   add("DELETE", "/v1/responses/{id}", erase);
   add("POST", "/v1/responses/{id}/cancel", cancel);

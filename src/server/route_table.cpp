@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <optional>
 
+#include <zllm/server/query.h>
+
 namespace zllm::server {
 namespace {
 
@@ -19,12 +21,18 @@ std::optional<Parameters> match_path(std::string_view pattern, std::string_view 
   Parameters parameters;
   while (!pattern.empty() && !path.empty()) {
     const std::string_view wanted = take_segment(pattern);
-    const std::string_view given = take_segment(path);
+    const bool takes_rest = wanted.ends_with("*}");
+    // Escaped slashes separate no segments.
+    const std::string given = decode_escapes(takes_rest ? path : take_segment(path));
+    if (takes_rest) {
+      path = {};
+    }
     if (wanted.starts_with("/{")) {
       if (given.size() < 2) {
         return std::nullopt;
       }
-      parameters.emplace_back(wanted.substr(2, wanted.size() - 3), given.substr(1));
+      const std::size_t frame = takes_rest ? 4 : 3;
+      parameters.emplace_back(wanted.substr(2, wanted.size() - frame), given.substr(1));
     } else if (wanted != given) {
       return std::nullopt;
     }
@@ -48,6 +56,9 @@ RouteMatch RouteTable::match(std::string_view method, std::string_view path) con
       return match;
     }
     match.allowed.push_back(route.method);
+    if (route.method == "GET") {
+      match.allowed.emplace_back("HEAD");
+    }
   }
   return match;
 }

@@ -19,7 +19,8 @@ enum class Access : std::uint8_t {
 
 struct Route {
   std::string method;
-  std::string pattern;  // "/v1/responses/{id}": a name in braces takes one segment
+  // "/v1/responses/{id}": a name in braces takes one segment; "{name*}" at the end takes the rest.
+  std::string pattern;
   Access access = Access::key;
   Shape shape = Shape::openai;
   // Runs on a worker; must end in a reply, a failure or a pump that makes one.
@@ -38,7 +39,7 @@ class RouteTable {
   explicit RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {}
 
   const std::vector<Route>& routes() const { return routes_; }
-  // HEAD matches GET.
+  // HEAD matches GET. Of the path as it was sent: a segment's escapes are decoded.
   RouteMatch match(std::string_view method, std::string_view path) const;
 
  private:

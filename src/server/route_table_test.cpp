@@ -8,6 +8,7 @@ namespace {
 RouteTable table() {
   return RouteTable({{.method = "POST", .pattern = "/v1/responses", .handle = {}},
                      {.method = "GET", .pattern = "/v1/responses/{id}", .handle = {}},
+                     {.method = "GET", .pattern = "/v1/models/{name*}", .handle = {}},
                      {.method = "DELETE", .pattern = "/v1/responses/{id}", .handle = {}},
                      {.method = "POST", .pattern = "/v1/responses/{id}/cancel", .handle = {}}});
 }
@@ -21,11 +22,22 @@ TEST(RouteTableTest, TakesTheSegmentInBraces) {
   EXPECT_EQ(match.parameters[0], (std::pair<std::string, std::string>("id", "resp_1")));
 }
 
+TEST(RouteTableTest, AStarTakesTheRestOfThePath) {
+  const RouteTable routes = table();
+  for (const char *path : {"/v1/models/a/b", "/v1/models/a%2Fb", "/%76%31/models/a/b"}) {
+    const RouteMatch match = routes.match("GET", path);
+    ASSERT_NE(match.route, nullptr) << path;
+    EXPECT_EQ(match.parameters[0], (std::pair<std::string, std::string>("name", "a/b"))) << path;
+  }
+  EXPECT_EQ(routes.match("GET", "/v1/models/").route, nullptr);
+  EXPECT_EQ(routes.match("GET", "/v1%2Fmodels/a").route, nullptr);
+}
+
 TEST(RouteTableTest, NamesTheMethodsOfAPath) {
   const RouteTable routes = table();
   const RouteMatch match = routes.match("PUT", "/v1/responses/a");
   EXPECT_EQ(match.route, nullptr);
-  EXPECT_EQ(match.allowed, (std::vector<std::string>{"GET", "DELETE"}));
+  EXPECT_EQ(match.allowed, (std::vector<std::string>{"GET", "HEAD", "DELETE"}));
 }
 
 TEST(RouteTableTest, HeadIsGet) {

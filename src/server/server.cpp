@@ -1,7 +1,6 @@
 #include <zllm/server/server.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include <zllm/base/text.h>
@@ -12,12 +11,10 @@ namespace {
 
 constexpr int kUnauthorised = 401;
 constexpr int kWrongMethod = 405;
-
-std::size_t worker_count(const ServerLimits& limits) {
-  // Text work is a small share beside the model's; two keep one long prompt from holding up others.
-  return limits.workers != 0 ? limits.workers
-                             : std::max<std::size_t>(2, std::thread::hardware_concurrency() / 4);
-}
+constexpr std::size_t kLongBodyBytes = std::size_t{128} << 10;  // takes some 10 ms to tokenize
+constexpr int kWrongEncoding = 415;
+constexpr std::string_view kUsualHeaders =
+    "authorization, content-type, x-api-key, anthropic-version";
 
 std::string host_of(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
@@ -31,17 +28,7 @@ Result<std::unique_ptr<Server>> Server::create(ServerOptions options) {
 Result<std::unique_ptr<Server>> Server::create(ServerOptions options,
                                                std::unique_ptr<ModelSet> models) {
   ZLLM_TRY(ApiKeys keys, ApiKeys::create(options.api_keys));
-  const ServerLimits limits = options.limits;
-  RequestLog log(options.log, options.logs_requests);
-  auto services = std::unique_ptr<Services>(
-      new Services{.options = std::move(options),
-                   .models = std::move(models),
-                   .metrics = {},
-                   .log = std::move(log),
-                   .readiness = {},
-                   .background = BackgroundAnswers(limits.background_responses),
-                   .store = std::make_shared<dialect::responses::ResponseStore>(limits.store),
-                   .workers = std::make_unique<WorkerPool>(worker_count(limits))});
+  auto services = std::make_unique<Services>(std::move(options), std::move(models));
   return std::unique_ptr<Server>(new Server(std::move(services), std::move(keys)));
 }
 
@@ -51,11 +38,16 @@ Server::Server(std::unique_ptr<Services> services, ApiKeys keys)
       cross_origin_(services_->options.cors_origins),
       routes_(all_routes(*services_)) {}
 
-Server::~Server() { close(); }
+Server::~Server() {
+  close();
+  // Engines tell of their answers' ends until they are gone, to pools that must still be there.
+  services_->models.reset();
+}
 
 void Server::close() {
   refuse_new();
   services_->background.cancel_all();
+  services_->long_workers->stop();
   services_->workers->stop();
 }
 
@@ -68,7 +60,9 @@ http::Handler Server::handler() {
 void Server::take(http::HttpRequest request, std::shared_ptr<http::ResponseWriter> writer) {
   auto call = std::make_shared<Call>(std::move(request), std::move(writer), services_->metrics,
                                      services_->log);
-  services_->workers->run([this, call] { dispatch(call); });
+  const bool is_long = call->request().body.size() > kLongBodyBytes;
+  WorkerPool& workers = is_long ? *services_->long_workers : *services_->workers;
+  workers.run([this, call] { dispatch(call); });
 }
 
 void Server::dispatch(const std::shared_ptr<Call>& call) {
@@ -83,8 +77,10 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
   }
   if (cross_origin_.is_preflight(request)) {
     call->extra_headers.emplace_back("access-control-allow-methods", "GET, POST, DELETE");
-    call->extra_headers.emplace_back("access-control-allow-headers",
-                                     "authorization, content-type, x-api-key, anthropic-version");
+    // Clients add headers of their own; a listed origin is trusted with any.
+    call->extra_headers.emplace_back(
+        "access-control-allow-headers",
+        request.header("access-control-request-headers").value_or(kUsualHeaders));
     return call->reply(204, {});
   }
   if (!authorise(*call, match.route == nullptr ? Access::key : match.route->access)) {
@@ -111,6 +107,13 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
   }
   if (is_closing_ && match.route->access == Access::key) {
     return call->fail(Failure(FailureKind::shut_down, "the server is shutting down"));
+  }
+  const std::optional<std::string_view> encoding = request.header("content-encoding");
+  if (encoding && *encoding != "identity") {
+    return call->fail_with(kWrongEncoding, Failure(FailureKind::invalid,
+                                                   concat("a body with content-encoding ",
+                                                          quote(*encoding), " is not read"),
+                                                   {}, "unsupported_content_encoding"));
   }
   match.route->handle(call);
 }

@@ -16,6 +16,8 @@ namespace zllm::server {
 
 // What routes work with. Outlives every call.
 struct Services {
+  Services(ServerOptions options_of, std::unique_ptr<ModelSet> models_of);
+
   ServerOptions options;
   std::unique_ptr<ModelSet> models;
   Metrics metrics;
@@ -23,8 +25,10 @@ struct Services {
   Readiness readiness;
   BackgroundAnswers background;
   std::shared_ptr<dialect::responses::ResponseStore> store;
-  // Last, so that its threads end before what they use.
+  // Last, so that their threads end before what they use.
   std::unique_ptr<WorkerPool> workers;
+  // Bodies that take long to read wait for each other here, and not in the way of others.
+  std::unique_ptr<WorkerPool> long_workers;
 };
 
 }  // namespace zllm::server

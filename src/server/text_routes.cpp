@@ -148,15 +148,16 @@ void apply_template(const Services& services, Call& call) {
 std::vector<Route> text_routes(Services& services) {
   using Handle = void (*)(const Services&, Call&);
   std::vector<Route> routes;
-  for (const auto& [pattern, handle] : {std::pair<const char *, Handle>{"/tokenize", tokenize},
-                                        {"/detokenize", detokenize},
-                                        {"/apply-template", apply_template}}) {
+  const auto add = [&](const char *pattern, Handle handle) {
     routes.push_back({.method = "POST",
                       .pattern = pattern,
-                      .handle = [&services, handle = handle](const std::shared_ptr<Call>& call) {
+                      .handle = [&services, handle](const std::shared_ptr<Call>& call) {
                         handle(services, *call);
                       }});
-  }
+  };
+  add("/tokenize", tokenize);
+  add("/detokenize", detokenize);
+  add("/apply-template", apply_template);
   return routes;
 }
 

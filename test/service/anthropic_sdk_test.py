@@ -53,6 +53,17 @@ class AnthropicClient(Case):
                                           "content": "21 degrees"}]}]))
         self.assertTrue(follow.content is not None)
 
+    def test_tool_runner(self):
+        @anthropic.beta_tool
+        def get_weather(city: str) -> str:
+            """The weather of a city."""
+            return f"21 degrees in {city}"
+
+        fields = self.arguments(tools=[get_weather], max_tokens=60)
+        messages = list(self.client.beta.messages.tool_runner(
+            **fields, max_iterations=2, thread=False))
+        self.assertTrue(messages[0].content)
+
     def test_streamed_tool(self):
         with self.client.messages.stream(**self.arguments(
                 tools=[tool()], tool_choice={"type": "any"}, max_tokens=200)) as stream:

@@ -178,6 +178,17 @@ class OpenAiResponses(Case):
             {"type": "function_call_output", "call_id": call.call_id, "output": "21 degrees"}])
         self.assertIn(follow.status, ("completed", "incomplete"))
 
+    def test_dumped_items_go_back(self):
+        tool = {"type": "function", "strict": True, **weather_tool()["function"]}
+        answer = self.create(tools=[tool], tool_choice="required", max_output_tokens=200,
+                             parallel_tool_calls=False)
+        # Members that were never set are null in what the client dumps.
+        items = [item.model_dump() for item in answer.output]
+        follow = self.create(tools=[tool], input=[
+            {"role": "user", "content": "Name three colours."}, *items,
+            {"type": "function_call_output", "call_id": items[0]["call_id"], "output": "21"}])
+        self.assertIn(follow.status, ("completed", "incomplete"))
+
     def test_structured_output(self):
         answer = self.create(max_output_tokens=60, text={"format": {
             "type": "json_schema", "name": "thing", "strict": True,

@@ -5,7 +5,7 @@ import unittest
 
 import httpx
 
-from harness import Case, user
+from harness import Case, shared_server, user
 from openai_stream import CHAT, TEXT
 
 TOKENS = "/tokenize"
@@ -43,7 +43,7 @@ OF_BOTH = {
     "time_limit_seconds": (0, -1, "1", 1e9),
     "response_format": (1, "json", [], {}, {"type": "xml"}, {"type": 1}, {"type": "json_schema"}),
     "model": (1, [], {}, True),
-    "unknown_field": (1, None, False, {}, "x"),
+    "unknown_field": (1, False, {}, "x"),
     "Temperature": (1,),
     "temperature ": (1,),
     "temperture": (1,),
@@ -168,7 +168,7 @@ class Refusals(Case):
             self.assertIn("duplicate", error["message"])
 
     def test_what_is_tolerated(self):
-        body = {"messages": [user("Hi 🦜")], "max_tokens": 1}
+        body = {"messages": [user("Hi \U0001f99c")], "max_tokens": 1}
         escaped = json.dumps(body).encode()
         plain = json.dumps(body, ensure_ascii=False).encode()
         for content in (escaped, plain, b" \r\n\t" + plain + b"\n"):
@@ -212,6 +212,15 @@ class Refusals(Case):
         self.assertEqual(self.http.get(f"/v1/models/{model['id']}").json(), model)
         reply = self.post(CHAT, {"messages": [user("a")], "max_tokens": 1})
         self.assertEqual(reply["model"], model["id"])
+
+    def test_a_name_with_signs_that_paths_have(self):
+        server = shared_server("--model-name", "maker/a model:1", "--no-request-log")
+        for path in ("maker/a%20model:1", "maker%2Fa%20model%3A1"):
+            reply = httpx.get(f"{server.url}/v1/models/{path}")
+            self.assertEqual(reply.json().get("id"), "maker/a model:1")
+        for path in ("maker", "maker/other", "%", "%zz", "%ff", "a%00b"):
+            error = self.check_error(httpx.get(f"{server.url}/v1/models/{path}"), 404)
+            self.assertEqual(error["code"], "model_not_found")
 
     def test_routes_and_methods(self):
         for method, path in (("GET", "/"), ("GET", "/v1"), ("POST", "/v1/chat"), ("POST", "/v1/chat/completion"),

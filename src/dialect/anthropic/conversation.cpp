@@ -1,6 +1,7 @@
 #include <zllm/dialect/anthropic/conversation.h>
 
-#include <unordered_map>
+#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include <zllm/base/text.h>
@@ -38,6 +39,14 @@ Outcome<std::string> read_text_block(FieldReader& block) {
   }
   ZLLM_TRY(block.finish());
   return text;
+}
+
+// The API refuses texts that say nothing.
+Outcome<Done> check_text(const std::string& text, const std::string& path) {
+  if (text.find_first_not_of(kWhitespace) == std::string::npos) {
+    return wrong_value(path, "text content must be non-empty and not only whitespace");
+  }
+  return Done{};
 }
 
 Failure unsupported_block(const FieldReader& block, const std::string& type,
@@ -80,13 +89,23 @@ class TurnReader {
     const Json *content = fields.take("content");
     ZLLM_TRY(fields.finish());
     const std::string place = fields.path_of("content");
+    if (*role != "user") {
+      ZLLM_TRY(check_results());
+    }
     if (*role == "system") {
+      if (turns_.empty()) {
+        return unsupported_field(fields.path_of("role"),
+                                 "a system message cannot be the first; use 'system'");
+      }
       ZLLM_TRY(std::string text, read_plain_content(*content, place, "in a system message"));
       turns_.push_back({.role = Role::system, .content = std::move(text)});
       return Done{};
     }
     const bool is_user = *role == "user";
     if (const std::string *text = content->as_string(); text != nullptr) {
+      if (is_user) {
+        ZLLM_TRY(check_text(*text, place));
+      }
       is_user ? add_user_text(*text) : add_assistant_text(*text);
       return Done{};
     }
@@ -98,6 +117,16 @@ class TurnReader {
       return wrong_value(place, "needs at least one block");
     }
     return is_user ? read_user(*blocks, place) : read_assistant(*blocks, place);
+  }
+
+  // Whether every call has its result where users have had their turn.
+  Outcome<Done> check_results() const {
+    if (open_calls_.empty() || turns_.back().role == Role::assistant) {
+      return Done{};
+    }
+    return wrong_value(
+        calls_path_, concat("the tool_use block with the id ", quote(open_calls_.front().given_id),
+                            " has no tool_result block in the next message"));
   }
 
   std::vector<Message> take() { return std::move(turns_); }
@@ -114,6 +143,7 @@ class TurnReader {
       }
       if (type == "text") {
         ZLLM_TRY(const std::string part, read_text_block(block));
+        ZLLM_TRY(check_text(part, block.path_of("text")));
         append_text(text, part, kUserJoint);
       } else if (type == "tool_result") {
         ZLLM_TRY(read_result(block));
@@ -129,17 +159,19 @@ class TurnReader {
 
   Outcome<Done> read_result(FieldReader& block) {
     block.require("tool_use_id");
-    const std::string id = call_id(block.text("tool_use_id").value_or(""));
+    const std::string given_id = block.text("tool_use_id").value_or("");
     const Json *content = block.take("content");
     const bool is_error = block.boolean("is_error").value_or(false);
     read_cache_control(block);
     ZLLM_TRY(block.finish());
-    const auto call = call_names_.find(id);
-    if (call == call_names_.end()) {
+    const auto call = std::ranges::find(open_calls_, call_id(given_id), &OpenCall::id);
+    if (call == open_calls_.end()) {
       return wrong_value(block.path_of("tool_use_id"),
-                         concat("no tool_use block before it has the id ", quote(id)));
+                         concat("no tool_use block of the message before has the id ",
+                                quote(given_id), " and no result yet"));
     }
-    Message turn{.role = Role::tool, .content = "", .tool_call_id = id, .name = call->second};
+    Message turn{.role = Role::tool, .content = "", .tool_call_id = call->id, .name = call->name};
+    open_calls_.erase(call);
     if (content != nullptr) {
       ZLLM_TRY(turn.content,
                read_plain_content(*content, block.path_of("content"), "in a tool_result"));
@@ -187,7 +219,8 @@ class TurnReader {
     block.require("id");
     block.require("name");
     block.require("input");
-    const std::string id = call_id(block.text("id").value_or(""));
+    const std::string given_id = block.text("id").value_or("");
+    const std::string id = call_id(given_id);
     const std::string name = block.text("name").value_or("");
     const Json *input = block.object("input");
     read_cache_control(block);
@@ -200,9 +233,11 @@ class TurnReader {
     if (id.empty() || name.empty()) {
       return wrong_value(block.path_of(id.empty() ? "id" : "name"), "is empty");
     }
-    if (!call_names_.emplace(id, name).second) {
+    if (!call_ids_.insert(id).second) {
       return wrong_value(block.path_of("id"), "another tool_use block has the same");
     }
+    calls_path_ = block.path();
+    open_calls_.push_back({id, given_id, name});
     turn.tool_calls.push_back({id, name, input->dump()});
     return Done{};
   }
@@ -223,8 +258,17 @@ class TurnReader {
     return turns_.back();
   }
 
+  // A call without a result so far.
+  struct OpenCall {
+    std::string id;  // the engine's
+    std::string given_id;
+    std::string name;  // of the tool
+  };
+
   std::vector<Message> turns_;
-  std::unordered_map<std::string, std::string> call_names_;  // by id
+  std::unordered_set<std::string> call_ids_;
+  std::vector<OpenCall> open_calls_;
+  std::string calls_path_;  // of the last call
 };
 
 }  // namespace
@@ -258,6 +302,9 @@ std::vector<Message> read_turns(FieldReader& fields) {
   TurnReader reader;
   for (std::size_t i = 0; i < messages->size() && fields.ok(); ++i) {
     fields.keep(reader.read((*messages)[i], dotted(fields.path_of("messages"), i)));
+  }
+  if (fields.ok() && !messages->empty()) {
+    fields.keep(reader.check_results());
   }
   for (Message& turn : reader.take()) {
     turns.push_back(std::move(turn));

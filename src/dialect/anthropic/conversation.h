@@ -9,6 +9,8 @@
 
 namespace zllm::dialect::anthropic {
 
+constexpr std::string_view kWhitespace = " \t\r\n\f\v";
+
 // Ids of calls are the engine's behind this, as clients expect.
 constexpr std::string_view kCallPrefix = "toolu_";
 

@@ -41,16 +41,23 @@ std::string_view type_of(const Failure& failure) {
   return "api_error";
 }
 
+// As a request of this dialect names it.
+std::string_view field_of(const Failure& failure) {
+  if (failure.field == "response_format") {
+    return "output_config.format.schema";
+  }
+  return failure.field == "stop" ? "stop_sequences" : std::string_view(failure.field);
+}
+
 }  // namespace
 
 std::string error_body(const Failure& failure, std::string_view request_id) {
-  const bool names_field =
-      failure.field.empty() || failure.message.find(failure.field) != std::string::npos;
+  const std::string_view field = field_of(failure);
+  const bool names_field = field.empty() || failure.message.find(field) != std::string::npos;
   JsonWriter json;
   json.begin_object().text("type", "error").begin_object("error");
   json.text("type", type_of(failure));
-  json.text("message",
-            names_field ? failure.message : concat(failure.field, ": ", failure.message));
+  json.text("message", names_field ? failure.message : concat(field, ": ", failure.message));
   json.end_object();
   if (!request_id.empty()) {
     json.text("request_id", request_id);

@@ -93,9 +93,31 @@ void read_prefill(FieldReader& fields, Conversation& conversation) {
     }
   } else if (last.content.value_or("").empty()) {
     fields.fail("messages", "the last message has no text to go on with");
+  } else if (kWhitespace.find(last.content->back()) != std::string_view::npos) {
+    fields.fail("messages", "the assistant's text at the end cannot end with whitespace");
   } else {
     conversation.continues_last_message = true;
   }
+}
+
+// Keeping all thinking is what happens anyway; all other edits would drop some of the context.
+void read_context_management(FieldReader& fields) {
+  const Json *value = fields.object("context_management");
+  if (value == nullptr) {
+    return;
+  }
+  FieldReader management(*value, fields.path_of("context_management"));
+  const Json::Array *edits = management.array("edits");
+  for (std::size_t i = 0; edits != nullptr && i < edits->size(); ++i) {
+    FieldReader edit((*edits)[i], concat(management.path_of("edits"), ".", i));
+    edit.require("type");
+    if (edit.ok() &&
+        (edit.text("type") != "clear_thinking_20251015" || edit.text("keep") != "all")) {
+      edit.fail(unsupported_field(edit.path(), "nothing of the context is cleared"));
+    }
+    fields.keep(edit.finish());
+  }
+  fields.keep(management.finish());
 }
 
 // What count_tokens and messages share. Whether thinking is to be told.
@@ -110,12 +132,13 @@ bool read_prompt(FieldReader& fields, Request& request) {
   read_cache_control(fields);
   fields.refuse("container", "there are no containers");
   fields.refuse("mcp_servers", "the server connects to no other");
+  fields.refuse("thread", "conversations are not held by the server");
   fields.refuse("diagnostics", "caches are not diagnosed");
   fields.refuse("inference_geo", "the model runs where the server does");
   if (fields.word("speed", {"standard", "fast"}) == "fast") {
     fields.fail(unsupported_field(fields.path_of("speed"), "there is only 'standard'"));
   }
-  fields.refuse("context_management", "the context is what the messages are");
+  read_context_management(fields);
   read_prefill(fields, conversation);
   request.input = std::move(conversation);
   return is_told;

@@ -207,7 +207,7 @@ class MessagesEncoder : public Encoder {
         json.text("signature", is_whole ? signature() : "");
         break;
       case BlockKind::text:
-        json.text("type", "text").text("text", block.text).null("citations");
+        json.text("type", "text").text("text", block.text);
         break;
       case BlockKind::tool_use:
         json.text("type", "tool_use").text("id", block.id).text("name", block.name);

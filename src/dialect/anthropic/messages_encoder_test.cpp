@@ -77,7 +77,7 @@ TEST(MessagesEncoder, StreamsTypedBlocks) {
           R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}})",
           R"({"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"zllm-u1"}})",
           R"({"type":"content_block_stop","index":0})",
-          R"({"type":"content_block_start","index":1,"content_block":{"type":"text","text":"","citations":null}})",
+          R"({"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}})",
           R"({"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"a"}})",
           R"({"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"b"}})",
           R"({"type":"content_block_stop","index":1})",
@@ -95,7 +95,7 @@ TEST(MessagesEncoder, CollectsTheSame) {
   EXPECT_EQ(collected(whole_answer()),
             R"({"id":"msg_u1","type":"message","role":"assistant","model":"m","content":[)"
             R"({"type":"thinking","thinking":"hm","signature":"zllm-u1"},)"
-            R"({"type":"text","text":"ab","citations":null},)"
+            R"({"type":"text","text":"ab"},)"
             R"({"type":"tool_use","id":"toolu_c1","name":"f","input":{"x":1}},)"
             R"({"type":"tool_use","id":"toolu_c2","name":"g","input":{}}],)"
             R"("stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":6,)"
@@ -105,8 +105,7 @@ TEST(MessagesEncoder, CollectsTheSame) {
 
 TEST(MessagesEncoder, AnEmptyAnswerHasAnEmptyBlock) {
   const std::vector<Event> events = {event(Started{}), event(ChoiceEnded{}), ended()};
-  EXPECT_THAT(collected(events),
-              HasSubstr(R"("content":[{"type":"text","text":"","citations":null}])"));
+  EXPECT_THAT(collected(events), HasSubstr(R"("content":[{"type":"text","text":""}])"));
   const auto lines = streamed(events);
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_THAT(lines[1], HasSubstr("content_block_start"));

@@ -83,7 +83,8 @@ TEST(Messages, RefusesByName) {
       {R"("service_tier":"gold")", "service_tier"},
       {R"("container":"c")", "container"},
       {R"("mcp_servers":[])", "mcp_servers"},
-      {R"("context_management":{})", "context_management"},
+      {R"("context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]})",
+       "context_management.edits.0"},
       {R"("seed":1)", "seed"},
       {R"("speed":"fast")", "speed"},
       {R"("diagnostics":{})", "diagnostics"},
@@ -146,6 +147,11 @@ TEST(Messages, RefusesBlocksByPlace) {
       {R"([{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}}]}])",
        "messages"},
       {R"([{"role":"assistant","content":""}])", "messages"},
+      {R"([{"role":"system","content":"s"},{"role":"user","content":"a"}])", "messages.0.role"},
+      {R"([{"role":"user","content":""}])", "messages.0.content"},
+      {R"([{"role":"user","content":[{"type":"text","text":" \n"}]}])",
+       "messages.0.content.0.text"},
+      {R"([{"role":"user","content":"a"},{"role":"assistant","content":"b "}])", "messages"},
   };
   for (const Case& test : cases) {
     EXPECT_EQ(refused(body_of(test.messages)), test.field) << test.messages;
@@ -182,6 +188,26 @@ TEST(Messages, ReadsTurns) {
   EXPECT_EQ(turns[5].role, Role::user);
   EXPECT_EQ(turns[5].content, "after");
   EXPECT_FALSE(conversation.continues_last_message);
+}
+
+TEST(Messages, EveryCallHasItsResultNext) {
+  const std::string_view calls = R"([{"role":"user","content":"u"},{"role":"assistant","content":[)"
+                                 R"({"type":"tool_use","id":"toolu_1","name":"f","input":{}},)"
+                                 R"({"type":"tool_use","id":"toolu_2","name":"f","input":{}}]},)";
+  const std::string first = R"({"type":"tool_result","tool_use_id":"toolu_1","content":"1"})";
+  const std::string second = R"({"type":"tool_result","tool_use_id":"toolu_2","content":"2"})";
+  const auto results = [&](const std::string& blocks) {
+    return body_of(concat(calls, R"({"role":"user","content":[)", blocks, "]}]"));
+  };
+  EXPECT_EQ(conversation_of(results(concat(first, ",", second))).messages.size(), 4U);
+  // Consecutive messages of a user are one.
+  EXPECT_EQ(conversation_of(results(concat(second, R"(]},{"role":"user","content":[)", first)))
+                .messages.size(),
+            4U);
+  EXPECT_EQ(refused(results(first)), "messages.1.content.1");
+  EXPECT_EQ(refused(results(R"({"type":"text","text":"later"})")), "messages.1.content.1");
+  EXPECT_EQ(refused(results(concat(first, ",", second, ",", first))),
+            "messages.2.content.2.tool_use_id");
 }
 
 TEST(Messages, PrefillGoesOn) {

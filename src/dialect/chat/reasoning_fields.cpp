@@ -79,6 +79,8 @@ void read_reasoning(FieldReader& fields, Conversation& conversation, ReasoningOp
     }
     reasoning.is_enabled = false;
   } else if (effort) {
+    // Some templates do not think unless they are asked to.
+    reasoning.is_enabled = reasoning.is_enabled.value_or(true);
     reasoning.effort = std::string(*effort);
   }
   read_budget(fields, reasoning);

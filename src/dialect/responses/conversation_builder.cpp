@@ -19,7 +19,7 @@ void ConversationBuilder::add_message(Role role, std::string text) {
   turn.content = std::move(text);
 }
 
-void ConversationBuilder::add_reasoning(std::string text) {
+void ConversationBuilder::add_reasoning(std::string_view text) {
   Message *open = open_turn();
   const bool is_new = open == nullptr || open->content.has_value() || !open->tool_calls.empty();
   (is_new ? new_turn(Role::assistant) : *open).reasoning += text;

@@ -17,7 +17,7 @@ class ConversationBuilder {
   explicit ConversationBuilder(std::vector<Message> turns);
 
   void add_message(Role role, std::string text);
-  void add_reasoning(std::string text);
+  void add_reasoning(std::string_view text);
   void add_call(ToolCall call);
   // False when no call before has the id.
   bool add_result(const std::string& call_id, std::string output);

@@ -89,6 +89,7 @@ std::string read_reasoning(FieldReader& fields, ReasoningOptions& reasoning) {
   if (effort == "none") {
     reasoning.is_enabled = false;
   } else if (effort.has_value()) {
+    reasoning.is_enabled = true;  // where a template does not think unless it is asked to
     reasoning.effort = std::string(*effort);
   }
   JsonWriter json;

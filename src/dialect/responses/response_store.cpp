@@ -51,7 +51,12 @@ bool ResponseStore::replace(const std::string& caller, const std::string& id,
   Entry entry{key_of(caller, id), std::move(response)};
   entry.bytes = bytes_of(entry.key, entry.response);
   const std::scoped_lock lock(mutex_);
-  if (!by_key_.contains(entry.key)) {
+  const auto found = by_key_.find(entry.key);
+  if (found == by_key_.end()) {
+    return false;
+  }
+  const StoredResponse& old = found->second->response;
+  if (old.is_final && !(old.is_cancelled && entry.response.is_cancelled)) {
     return false;
   }
   insert(std::move(entry));

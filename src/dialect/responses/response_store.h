@@ -21,6 +21,7 @@ struct StoredResponse {
   std::vector<std::string> input_items = {};  // JSON texts, oldest first
   std::vector<Message> conversation = {};     // all turns up to and with this answer
   bool is_final = false;                      // completed, incomplete, failed or cancelled
+  bool is_cancelled = false;                  // one of the final ones
   bool is_background = false;                 // runs without its client, so it can be cancelled
 };
 
@@ -36,7 +37,8 @@ class ResponseStore {
 
   // Adds or replaces. What makes the store larger than its limits pushes the oldest out.
   void put(const std::string& caller, const std::string& id, StoredResponse response);
-  // Replaces what is there; false when nothing is, as after an erase.
+  // Replaces what is there; false when nothing is, as after an erase, or when that has ended. What
+  // was cancelled may still be replaced by what it had come to when it was.
   bool replace(const std::string& caller, const std::string& id, StoredResponse response);
   std::optional<StoredResponse> get(const std::string& caller, const std::string& id) const;
   bool erase(const std::string& caller, const std::string& id);

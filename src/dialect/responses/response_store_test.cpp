@@ -59,5 +59,23 @@ TEST(ResponseStore, ReplaceNeedsOneToReplace) {
   EXPECT_EQ(store.bytes(), 0U);
 }
 
+TEST(ResponseStore, WhatHasEndedStays) {
+  ResponseStore store({});
+  StoredResponse cancelled = response("cancelled");
+  cancelled.is_final = true;
+  cancelled.is_cancelled = true;
+  StoredResponse completed = response("completed");
+  completed.is_final = true;
+  store.put("", "a", response("running"));
+  EXPECT_TRUE(store.replace("", "a", cancelled));
+  EXPECT_FALSE(store.replace("", "a", completed));
+  cancelled.body = "with its text";
+  EXPECT_TRUE(store.replace("", "a", cancelled));
+  EXPECT_EQ(store.get("", "a")->body, "with its text");
+  store.put("", "b", response("running"));
+  EXPECT_TRUE(store.replace("", "b", completed));
+  EXPECT_FALSE(store.replace("", "b", cancelled));
+}
+
 }  // namespace
 }  // namespace zllm::dialect::responses

@@ -48,6 +48,28 @@ std::vector<Message> read_previous(FieldReader& fields, Echo& echo, const std::s
   return std::move(previous->conversation);
 }
 
+bool is_guidance(const Message& turn) {
+  return turn.role == Role::system || turn.role == Role::developer;
+}
+
+// Instructions and the guidance after them as one turn: many templates know one system message, at
+// the start, and fail on or forget the others.
+void add_instructions(const std::optional<std::string>& instructions, std::vector<Message>& turns) {
+  if (instructions.has_value()) {
+    turns.insert(turns.begin(), {.role = Role::system, .content = instructions});
+  }
+  const auto first_other = std::ranges::find_if_not(turns, is_guidance);
+  if (first_other - turns.begin() < 2) {
+    return;
+  }
+  Message whole{.role = Role::system, .content = ""};
+  for (auto turn = turns.begin(); turn != first_other; ++turn) {
+    whole.content->append(turn == turns.begin() ? "" : "\n\n").append(turn->content.value_or(""));
+  }
+  turns.erase(turns.begin() + 1, first_other);
+  turns.front() = std::move(whole);
+}
+
 void read_refused(FieldReader& fields) {
   fields.refuse("conversation", "conversations are not stored; use 'previous_response_id'");
   fields.refuse("prompt", "there are no stored prompt templates");
@@ -132,10 +154,7 @@ Outcome<ResponseExchange> read(const Json& body, const AnswerFacts& facts,
   });
   Conversation conversation{.messages = input.turns};
   echo.instructions = fields.text("instructions");
-  if (echo.instructions.has_value()) {
-    conversation.messages.insert(conversation.messages.begin(),
-                                 {.role = Role::system, .content = echo.instructions});
-  }
+  add_instructions(echo.instructions, conversation.messages);
   read_tools(fields, conversation);
   request.input = std::move(conversation);
   read_limits(fields, request, echo);

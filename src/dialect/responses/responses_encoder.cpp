@@ -169,6 +169,14 @@ void ResponsesEncoder::on(const Ended& ended) {
   send_response(final_event(status));
 }
 
+void ResponsesEncoder::abandon() {
+  if (!ended_.has_value() && is_kept_) {
+    stop_item("incomplete");
+    status_ = "cancelled";
+    keep();
+  }
+}
+
 void ResponsesEncoder::start_response() {
   if (std::exchange(is_started_, true)) {
     return;
@@ -340,6 +348,7 @@ StoredResponse ResponsesEncoder::snapshot() const {
                         .input_items = settings_.input_items,
                         .conversation = settings_.conversation,
                         .is_final = is_final(status_),
+                        .is_cancelled = status_ == "cancelled",
                         .is_background = settings_.is_background};
   if (!items_.empty()) {
     stored.conversation.push_back(answer_turn(items_));

@@ -20,6 +20,7 @@ class ResponsesEncoder : public Encoder {
   void stream(const Event& event, std::vector<Item>& out) override;
   void collect(const Event& event) override;
   std::string body() override { return response(); }
+  void abandon() override;
 
   // Before any event.
   StoredResponse queued() const { return snapshot(); }

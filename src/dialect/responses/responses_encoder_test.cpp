@@ -1,5 +1,6 @@
 #include <zllm/dialect/responses/responses_encoder.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -161,6 +162,23 @@ TEST(ResponsesEncoder, AnEmptyAnswerHasAMessage) {
   EXPECT_THAT(
       collect(settings(), {event(Started{}), event(ChoiceEnded{}), ended()}),
       HasSubstr(R"("content":[{"type":"output_text","text":"","annotations":[],"logprobs":[]}])"));
+}
+
+TEST(ResponsesEncoder, IsCancelledWhenItsClientLeaves) {
+  ResponseSettings stored = settings();
+  stored.is_stored = true;
+  const auto store = std::make_shared<ResponseStore>(StoreLimits{});
+  ResponsesEncoder encoder(std::move(stored), store);
+  std::vector<Item> items;
+  encoder.stream(event(Started{}), items);
+  encoder.stream(event(ContentDelta{"a"}), items);
+  encoder.abandon();
+  const auto kept = store->get("", "resp_u");
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_TRUE(kept->is_final);
+  EXPECT_TRUE(kept->is_cancelled);
+  EXPECT_THAT(kept->body, HasSubstr(R"("status":"cancelled")"));
+  EXPECT_THAT(kept->body, HasSubstr(R"("text":"a")"));
 }
 
 TEST(ResponsesEncoder, ScoredTokensGoWithTheirText) {

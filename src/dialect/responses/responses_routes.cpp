@@ -125,6 +125,12 @@ Outcome<std::string> input_items_body(const StoredResponse& response,
   return std::move(json.boolean("has_more", has_more).end_object()).str();
 }
 
+std::string input_tokens_body(std::uint64_t count) {
+  JsonWriter json;
+  json.begin_object().text("object", "response.input_tokens").integer("input_tokens", count);
+  return std::move(json.end_object()).str();
+}
+
 std::string deleted_body(std::string_view id) {
   JsonWriter json;
   json.begin_object().text("id", id).text("object", "response").boolean("deleted", true);
@@ -136,13 +142,17 @@ Outcome<bool> needs_cancel(const StoredResponse& response) {
     return Failure(FailureKind::invalid, "Only background responses can be cancelled.",
                    "response_id");
   }
-  return !response.is_final;
+  if (response.is_final && !response.is_cancelled) {
+    return Failure(FailureKind::invalid, "A response that has ended cannot be cancelled.",
+                   "response_id");
+  }
+  return !response.is_cancelled;
 }
 
-std::string cancelled_body(const StoredResponse& response) {
+StoredResponse cancelled(StoredResponse response) {
   const auto parsed = Json::parse(response.body, "response");
   if (response.is_final || !parsed.ok() || parsed->as_object() == nullptr) {
-    return response.body;
+    return response;
   }
   Json::Object members = *parsed->as_object();
   for (auto& [name, value] : members) {
@@ -150,7 +160,21 @@ std::string cancelled_body(const StoredResponse& response) {
       value = Json(std::string("cancelled"));
     }
   }
-  return Json(std::move(members)).dump();
+  response.body = Json(std::move(members)).dump();
+  response.is_final = true;
+  response.is_cancelled = true;
+  return response;
+}
+
+Failure named(Failure failure) {
+  if (failure.field == "messages" || failure.field == "prompt") {
+    failure.field = "input";
+  } else if (failure.field == "response_format") {
+    failure.field = "text.format.schema";
+  } else if (failure.field == "max_tokens") {
+    failure.field = "max_output_tokens";
+  }
+  return failure;
 }
 
 }  // namespace zllm::dialect::responses

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,12 +23,18 @@ Outcome<std::string> stored_body(const StoredResponse& response, const QueryPara
 // GET /v1/responses/{id}/input_items: {"object": "list", "data", "first_id", "last_id",
 // "has_more"}. Honours after, limit (1 to 100, else 20), order (desc, else asc) and include.
 Outcome<std::string> input_items_body(const StoredResponse& response, const QueryParameters& query);
+// POST /v1/responses/input_tokens
+std::string input_tokens_body(std::uint64_t count);
 // DELETE /v1/responses/{id}
 std::string deleted_body(std::string_view id);
-// POST /v1/responses/{id}/cancel: whether there is an answer to cancel. A response that has ended
-// is given as it is; one that is no background response is refused.
+// POST /v1/responses/{id}/cancel: whether there is an answer to cancel. A response that was
+// cancelled is given as it is; one that has ended otherwise or is no background response is
+// refused.
 Outcome<bool> needs_cancel(const StoredResponse& response);
 // The response as it is once its answer is cancelled.
-std::string cancelled_body(const StoredResponse& response);
+StoredResponse cancelled(StoredResponse response);
+
+// The failure with its field as a request of this dialect names it.
+Failure named(Failure failure);
 
 }  // namespace zllm::dialect::responses

@@ -62,12 +62,21 @@ TEST(ResponsesRoutes, CancelsBackgroundResponsesThatRun) {
   auto running = needs_cancel(response);
   ASSERT_TRUE(running.ok());
   EXPECT_TRUE(*running);
-  EXPECT_EQ(cancelled_body(response), R"({"id":"resp_u","status":"cancelled"})");
+  const StoredResponse ended = cancelled(response);
+  EXPECT_EQ(ended.body, R"({"id":"resp_u","status":"cancelled"})");
+  EXPECT_TRUE(ended.is_final);
+  auto again = needs_cancel(ended);
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(*again);
   response.is_final = true;
-  auto final = needs_cancel(response);
-  ASSERT_TRUE(final.ok());
-  EXPECT_FALSE(*final);
-  EXPECT_EQ(cancelled_body(response), response.body);
+  EXPECT_FALSE(needs_cancel(response).ok());
+  EXPECT_EQ(cancelled(response).body, response.body);
+}
+
+TEST(ResponsesRoutes, NamesFieldsAsRequestsDo) {
+  EXPECT_EQ(named({FailureKind::invalid, "", "response_format"}).field, "text.format.schema");
+  EXPECT_EQ(named({FailureKind::too_long, "", "messages"}).field, "input");
+  EXPECT_EQ(named({FailureKind::invalid, "", "tools"}).field, "tools");
 }
 
 TEST(ResponsesRoutes, TellsWhatIsGone) {

@@ -160,19 +160,18 @@ TEST_F(Responses, ReadsItemsAsTurns) {
       R"({"type":"function_call_output","call_id":"c2","output":"r2"},)"
       R"({"type":"function_call_output","call_id":"c1","output":[{"type":"input_text","text":"r1"}]}]})");
   const std::vector<Message>& turns = conversation.messages;
-  ASSERT_EQ(turns.size(), 6U);
+  ASSERT_EQ(turns.size(), 5U);
   EXPECT_EQ(turns[0].role, Role::system);
-  EXPECT_EQ(turns[0].content, "be");
-  EXPECT_EQ(turns[1].role, Role::developer);
-  EXPECT_EQ(turns[2].content, "u1\nu2");
-  EXPECT_EQ(turns[3].role, Role::assistant);
-  EXPECT_EQ(turns[3].reasoning, "t");
-  EXPECT_EQ(turns[3].content, "a");
-  ASSERT_EQ(turns[3].tool_calls.size(), 2U);
-  EXPECT_EQ(turns[3].tool_calls[1].id, "c2");
-  EXPECT_EQ(turns[4].tool_call_id, "c2");
-  EXPECT_EQ(turns[4].name, "g");
-  EXPECT_EQ(turns[5].content, "r1");
+  EXPECT_EQ(turns[0].content, "be\n\nd");
+  EXPECT_EQ(turns[1].content, "u1\nu2");
+  EXPECT_EQ(turns[2].role, Role::assistant);
+  EXPECT_EQ(turns[2].reasoning, "t");
+  EXPECT_EQ(turns[2].content, "a");
+  ASSERT_EQ(turns[2].tool_calls.size(), 2U);
+  EXPECT_EQ(turns[2].tool_calls[1].id, "c2");
+  EXPECT_EQ(turns[3].tool_call_id, "c2");
+  EXPECT_EQ(turns[3].name, "g");
+  EXPECT_EQ(turns[4].content, "r1");
 }
 
 TEST_F(Responses, ReadsToolsAndTheirChoice) {

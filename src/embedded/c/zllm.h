@@ -23,6 +23,7 @@ extern "C" {
 /* Grows with what is added; what is there stays as it is until the library's name changes. */
 #define ZLLM_ABI_VERSION 1
 
+/* C knows no using. NOLINTBEGIN(modernize-use-using) */
 typedef struct zllm_engine zllm_engine; /* a loaded model that answers many requests at once */
 typedef struct zllm_answer zllm_answer; /* a request that runs */
 
@@ -96,6 +97,7 @@ typedef struct zllm_item {
   const char *data; /* JSON text, or the dialect's end mark */
   size_t data_size;
 } zllm_item;
+/* NOLINTEND(modernize-use-using) */
 
 /* zllm_item item = ZLLM_INIT(zllm_item); */
 #ifdef __cplusplus

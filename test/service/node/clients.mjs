@@ -117,10 +117,11 @@ const cases = {
     assert.ok(text.length > 0);
   },
   async "ai: messages"() {
+    const options = { model: messages(model), prompt: "Hello", maxOutputTokens: 16, temperature: 0 };
+    const whole = await generateText(options);
     let text = "";
-    for await (const piece of streamText({ model: messages(model), prompt: "Hello", maxOutputTokens: 16, temperature: 0 }).textStream) {
-      text += piece;
-    }
+    for await (const piece of streamText(options).textStream) text += piece;
+    assert.equal(text, whole.text);
     assert.ok(text.length > 0);
   },
 };

@@ -26,6 +26,10 @@ const BUFFER_SLACK: usize = 16 << 10;
 const HTTP2_SEND_BUFFER: usize = 64 << 10;
 /// A client whose machine has gone answers no probe; without one nobody would know before a write.
 const PROBE_TIME: Duration = Duration::from_secs(20);
+/// What the kernel holds ready for a client that takes nothing, beside what is on its way; by itself
+/// it would take megabytes, and nobody would see for long that the client has stopped.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES: u32 = 64 << 10;
 /// For the last words of a connection that closes, and for what its client still sends.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 const TOO_SLOW: &[u8] =
@@ -49,6 +53,8 @@ pub async fn serve(
     let _ = tcp.set_nodelay(true);
     let probes = TcpKeepalive::new().with_time(PROBE_TIME).with_interval(PROBE_TIME);
     let _ = SockRef::from(&tcp).set_tcp_keepalive(&probes);
+    #[cfg(target_os = "linux")]
+    let _ = SockRef::from(&tcp).set_tcp_notsent_lowat(UNSENT_BYTES);
     let activity = Activity::new(peer, tls.is_some());
     let socket = Watched::new(tcp, activity.clone());
     let Some(acceptor) = tls else {
