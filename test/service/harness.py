@@ -32,7 +32,7 @@ def model():
     """Path of the model; where none is given, the default one, which is pulled once."""
     if "ZLLM_TEST_MODEL" not in os.environ:
         pulled = subprocess.run([PROGRAM, "pull"], capture_output=True, text=True, check=True)
-        os.environ["ZLLM_TEST_MODEL"] = pulled.stdout.strip().splitlines()[-1]
+        os.environ["ZLLM_TEST_MODEL"] = pulled.stdout.splitlines()[0]
     return os.environ["ZLLM_TEST_MODEL"]
 
 
