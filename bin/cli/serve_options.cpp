@@ -19,7 +19,7 @@ namespace {
 constexpr const char *kKeyVariable = "ZLLM_API_KEY";
 constexpr std::uint64_t kMostSequences = 4096;  // each has tables of its own in every round
 constexpr std::uint64_t kMostTokens = 1ULL << 40;
-constexpr double kMostSeconds = 1e6;  // more than a week
+constexpr double kMostSeconds = 1e6;                           // more than a week
 constexpr std::size_t kSmallFileLimit = std::size_t{1} << 20;  // of templates and PEM files
 
 Range<std::uint64_t> bytes() { return {0, std::numeric_limits<std::uint64_t>::max()}; }

@@ -60,7 +60,8 @@ class AnthropicClient(Case):
             return f"21 degrees in {city}"
 
         fields = self.arguments(tools=[get_weather], max_tokens=60)
-        messages = list(self.client.beta.messages.tool_runner(**fields, max_iterations=2))
+        messages = list(self.client.beta.messages.tool_runner(
+            **fields, max_iterations=2, thread=False))
         self.assertTrue(messages[0].content)
 
     def test_streamed_tool(self):

@@ -29,8 +29,11 @@ _servers = {}
 
 
 def model():
-    """Path or name of the model; the empty text is the pulled default."""
-    return os.environ.get("ZLLM_TEST_MODEL", "")
+    """Path of the model; where none is given, the default one, which is pulled once."""
+    if "ZLLM_TEST_MODEL" not in os.environ:
+        pulled = subprocess.run([PROGRAM, "pull"], capture_output=True, text=True, check=True)
+        os.environ["ZLLM_TEST_MODEL"] = pulled.stdout.strip().splitlines()[-1]
+    return os.environ["ZLLM_TEST_MODEL"]
 
 
 class Server:

@@ -7,7 +7,7 @@ import unittest
 from harness import Case, user
 from openai_stream import CHAT, TEXT, both, streamed, whole
 
-WORDS = ("sea", "red", "one", "bread", "list", "why", "tell", "42", "São", "code", "(x)", "night")
+WORDS = ("sea", "red", "one", "bread", "list", "why", "tell", "42", "S\u00e3o", "code", "(x)", "night")
 LONG = "The quick brown fox jumps over the lazy dog near the river bank while it rains. " * 12
 
 

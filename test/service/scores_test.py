@@ -9,12 +9,12 @@ from openai_stream import CHAT, TEXT, both, whole
 
 class ChatScores(Case):
     def scored(self, **more):
-        return both(self, CHAT, **{"model": self.model, "messages": [user("Name three fruits. 😀")],
+        return both(self, CHAT, **{"model": self.model, "messages": [user("Name three fruits. \U0001f600")],
                                    "max_tokens": 12, "temperature": 0, "logprobs": True, **more})
 
     def test_tokens_make_up_the_text(self):
         for more in ({}, {"temperature": 1.5, "seed": 3}, {"n": 3, "temperature": 1, "seed": 4},
-                     {"messages": [user("😀🎉" * 4)], "temperature": 1, "seed": 1}):
+                     {"messages": [user("\U0001f600\U0001f389" * 4)], "temperature": 1, "seed": 1}):
             answer = self.scored(**more)
             tokens = sum(len(choice.scores) for choice in answer.choices)
             self.assertLessEqual(answer.usage["completion_tokens"] - tokens, len(answer.choices))

@@ -132,6 +132,7 @@ bool read_prompt(FieldReader& fields, Request& request) {
   read_cache_control(fields);
   fields.refuse("container", "there are no containers");
   fields.refuse("mcp_servers", "the server connects to no other");
+  fields.refuse("thread", "conversations are not held by the server");
   fields.refuse("diagnostics", "caches are not diagnosed");
   fields.refuse("inference_geo", "the model runs where the server does");
   if (fields.word("speed", {"standard", "fast"}) == "fast") {

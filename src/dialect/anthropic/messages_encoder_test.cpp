@@ -105,8 +105,7 @@ TEST(MessagesEncoder, CollectsTheSame) {
 
 TEST(MessagesEncoder, AnEmptyAnswerHasAnEmptyBlock) {
   const std::vector<Event> events = {event(Started{}), event(ChoiceEnded{}), ended()};
-  EXPECT_THAT(collected(events),
-              HasSubstr(R"("content":[{"type":"text","text":""}])"));
+  EXPECT_THAT(collected(events), HasSubstr(R"("content":[{"type":"text","text":""}])"));
   const auto lines = streamed(events);
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_THAT(lines[1], HasSubstr("content_block_start"));

@@ -152,7 +152,7 @@ TEST(CallGrammar, TextsOfMarkupSatisfyTheirSchemas) {
     for (int round = 0; round < 20; ++round) {
       auto fence = factory().make({.constraint = Constraint{ConstraintKind::lark, *lark}});
       ASSERT_TRUE(fence.ok()) << name << fence.error().message << *lark;
-      const testing::Walk made = testing::walk(**fence, tokenizer(), random, 300);
+      const testing::Walk made = testing::walk(**fence, tokenizer(), random, 900);
       if (!made.has_ended || !is_valid_utf8(made.text)) {
         continue;
       }
