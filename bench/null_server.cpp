@@ -95,7 +95,7 @@ std::shared_ptr<Engine> null_engine() {
                     .text = {.tokenizer = need(text::Tokenizer::from_json(tokenizer_json())),
                              .templates = {},
                              .special_tokens = {}},
-                    .end_tokens = {}};
+                    .end_tokens = {TokenId{0}}};
   EngineOptions options;
   options.max_concurrent = kAnswers;
   options.chat_template = "{% for m in messages %}{{ m.content }} {% endfor %}";
