@@ -61,9 +61,9 @@ TEST(InProcessTransport, PiecesComeOneByOne) {
 }
 
 TEST(InProcessTransport, ASlowReaderIsToldOfAndAskedForAgain) {
+  int calls = 0;  // outlives the exchange, whose end is told too
   Kept kept({.buffer_bytes = 4});
   const auto exchange = kept.transport.send({.path = "/"});
-  int calls = 0;
   kept.writer->set_notifier([&] { ++calls; });
   kept.writer->start(200, {});
   for (int i = 0; i < 5; ++i) {
