@@ -2,9 +2,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include <zllm/base/check.h>
+#include <zllm/base/text_file.h>
 #include <zllm/base/utf8.h>
 #include <zllm/text/fence/fence_factory.h>
 
@@ -13,25 +14,23 @@ namespace {
 using zllm::text::Constraint;
 using zllm::text::ConstraintKind;
 
-// A vocabulary of bytes is enough: what is fuzzed is what users write.
-zllm::text::FenceFactory make_factory() {
-  std::string json =
-      R"({"model":{"type":"BPE","merges":[],"byte_fallback":true,"vocab":{"<unk>":0,)"
-      R"("</s>":1)";
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    json += ",\"<0x";
-    json += kDigits[byte / 16];
-    json += kDigits[byte % 16];
-    json += ">\":" + std::to_string(byte + 2);
-  }
-  json += R"(}},"added_tokens":[{"id":1,"content":"</s>","special":true}],)"
-          R"("decoder":{"type":"ByteFallback"}})";
-  auto tokenizer = zllm::text::Tokenizer::from_json(json);
+struct Fences {
+  zllm::text::Tokenizer tokenizer;
+  zllm::text::FenceFactory factory;
+  zllm::TokenId end;
+};
+
+// A small vocabulary is enough: what is fuzzed is what users write.
+Fences make_fences() {
+  auto json = zllm::read_text_file("test/fixtures/text/byte_level.tokenizer.json");
+  ZLLM_CHECK(json.ok(), "the tokenizer; run the fuzzer from the root of the repository");
+  auto tokenizer = zllm::text::Tokenizer::from_json(*json);
   ZLLM_CHECK(tokenizer.ok(), "the fuzzer's tokenizer");
-  auto factory = zllm::text::FenceFactory::create(*tokenizer, {1});
+  const auto end = tokenizer->id_of("<|im_end|>");
+  ZLLM_CHECK(end.has_value(), "the fuzzer's end token");
+  auto factory = zllm::text::FenceFactory::create(*tokenizer, {*end});
   ZLLM_CHECK(factory.ok(), "the fuzzer's fences");
-  return *std::move(factory);
+  return {.tokenizer = *tokenizer, .factory = *std::move(factory), .end = *end};
 }
 
 }  // namespace
@@ -39,7 +38,7 @@ zllm::text::FenceFactory make_factory() {
 // The first byte is the kind of the constraint. What is accepted gives masks and goes on by a token
 // that its mask allows.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-  static const zllm::text::FenceFactory factory = make_factory();
+  static const Fences fences = make_fences();
   if (size == 0) {
     return 0;
   }
@@ -49,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   if (!zllm::is_valid_utf8(source)) {
     return 0;
   }
-  auto fence = factory.make({.constraint = Constraint{kKinds[data[0] % 4], source}});
+  auto fence = fences.factory.make({.constraint = Constraint{kKinds[data[0] % 4], source}});
   if (!fence.ok()) {
     ZLLM_CHECK(!fence.error().message.empty(), "a refusal without a reason");
     return 0;
@@ -60,10 +59,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
       break;
     }
     zllm::TokenId chosen = -1;
-    for (zllm::TokenId token = 2; token < 258 && chosen < 0; ++token) {
-      const auto index = static_cast<std::size_t>(token);
-      if (((*mask)[index / 32] >> (index % 32) & 1U) != 0) {
-        chosen = token;
+    for (std::size_t token = 0; token < fences.tokenizer.vocabulary_size() && chosen < 0; ++token) {
+      const bool is_allowed = ((*mask)[token / 32] >> (token % 32) & 1U) != 0;
+      if (is_allowed && static_cast<zllm::TokenId>(token) != fences.end) {
+        chosen = static_cast<zllm::TokenId>(token);
       }
     }
     if (chosen < 0) {

@@ -34,7 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     ZLLM_CHECK(is_template && !compiled.error().message.empty(), "a refusal without a reason");
     return 0;
   }
-  const auto prompt = compiled->render(is_template ? kRequest : rest, {.local_seconds = 0});
+  const auto prompt =
+      compiled->render(is_template ? kRequest : rest, {.special_tokens = {}, .local_seconds = 0});
   if (prompt.ok()) {
     ZLLM_CHECK(zllm::is_valid_utf8(*prompt), "a prompt that is not UTF-8");
   } else {
