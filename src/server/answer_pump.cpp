@@ -183,8 +183,8 @@ void AnswerPump::finish() {
   }
   call.writer()->set_notifier(nullptr);
   if (is_started_) {
-    call.writer()->finish();
     call.report();
+    call.writer()->finish();
   } else if (failure_) {
     call.fail(*failure_);
   } else {

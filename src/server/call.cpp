@@ -101,8 +101,8 @@ http::Headers Call::headers(std::string_view type) const {
 
 void Call::reply(int status, std::string body, std::string_view type) {
   record_.status = status;
+  report();  // before the client can ask for metrics
   writer_->respond(status, headers(type), std::move(body));
-  report();
 }
 
 std::string Call::error_body(const Failure& failure) const {
@@ -128,8 +128,8 @@ void Call::fail_with(int status, const Failure& failure) {
   } else if (failure.kind == FailureKind::loading || failure.kind == FailureKind::shut_down) {
     all.emplace_back("retry-after", kRetryWhileLoading);
   }
-  writer_->respond(status, std::move(all), error_body(failure));
   report();
+  writer_->respond(status, std::move(all), error_body(failure));
 }
 
 void Call::start_events() {
