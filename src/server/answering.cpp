@@ -5,9 +5,11 @@
 #include <utility>
 
 #include <zllm/base/text.h>
-#include <zllm/server/unique_id.h>
+#include <zllm/embedded/random_name.h>
 
 namespace zllm::server {
+
+namespace {
 
 Outcome<ModelSet::Entry> model_of(const Services& services, const Json& body) {
   const Json *model = body.find("model");
@@ -22,9 +24,26 @@ Outcome<ModelSet::Entry> model_of(const Services& services, const Json& body) {
   return services.models->find(*name);
 }
 
+}  // namespace
+
+std::optional<Asked> asked(const Services& services, Call& call) {
+  auto body = call.object_body();
+  if (!body.ok()) {
+    call.fail(body.error());
+    return std::nullopt;
+  }
+  auto model = model_of(services, *body);
+  if (!model.ok()) {
+    call.fail(model.error());
+    return std::nullopt;
+  }
+  call.record().model = model->name;
+  return Asked{.body = *std::move(body), .model = *std::move(model)};
+}
+
 dialect::AnswerFacts facts_for(const std::string& model) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {.unique = unique_id(),
+  return {.unique = random_name(kUniqueLength),
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
           .model = model};
 }
@@ -52,6 +71,18 @@ std::shared_ptr<AnswerPump> answer(Services& services, Engine& engine, AnswerPum
   }
   job.buffer_bytes = services.options.transport.limits.buffer_bytes;
   return AnswerPump::start(std::move(job), *services.workers, services.metrics);
+}
+
+void answer(Services& services, const std::shared_ptr<Call>& call, Engine& engine,
+            dialect::Exchange exchange) {
+  std::vector<Request> requests;
+  requests.push_back(std::move(exchange.request));
+  answer(services, engine,
+         {.call = call,
+          .answers = {},
+          .teller = teller_of(std::move(exchange.encoder)),
+          .is_streaming = exchange.is_streaming},
+         std::move(requests));
 }
 
 }  // namespace zllm::server

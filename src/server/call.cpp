@@ -8,8 +8,8 @@
 #include <zllm/dialect/chat/chat.h>
 #include <zllm/dialect/dialect.h>
 #include <zllm/dialect/responses/responses_routes.h>
+#include <zllm/embedded/random_name.h>
 #include <zllm/server/http/sse.h>
-#include <zllm/server/unique_id.h>
 
 namespace zllm::server {
 namespace {
@@ -52,7 +52,7 @@ Call::Call(http::HttpRequest request, std::shared_ptr<http::ResponseWriter> writ
       metrics_(metrics),
       log_(log),
       arrival_(Clock::now()) {
-  record_.id = concat("req_", unique_id());
+  record_.id = concat("req_", random_name(kUniqueLength));
   record_.method = request_.method;
   record_.path = request_.path;
 }

@@ -21,6 +21,8 @@ constexpr std::string_view kRetryWhileLoading = "5";
 // Whose error bodies a route speaks.
 enum class Shape : std::uint8_t { openai, responses, anthropic };
 
+constexpr std::size_t kUniqueLength = 24;  // letters and digits of an id that is never met again
+
 // One HTTP request on its way through the server, and the way back. Reports itself to metrics and
 // log once, at its end. One thread at a time.
 class Call {

@@ -8,27 +8,15 @@ namespace zllm::server {
 namespace {
 
 void chat(Services& services, const std::shared_ptr<Call>& call) {
-  auto body = call->object_body();
-  if (!body.ok()) {
-    return call->fail(body.error());
+  auto asks = asked(services, *call);
+  if (!asks) {
+    return;
   }
-  auto model = model_of(services, *body);
-  if (!model.ok()) {
-    return call->fail(model.error());
-  }
-  call->record().model = model->name;
-  auto exchange = dialect::chat::read(*body, facts_for(model->name));
+  auto exchange = dialect::chat::read(asks->body, facts_for(asks->model.name));
   if (!exchange.ok()) {
     return call->fail(exchange.error());
   }
-  std::vector<Request> requests;
-  requests.push_back(std::move(exchange->request));
-  answer(services, *model->engine,
-         {.call = call,
-          .answers = {},
-          .teller = teller_of(std::move(exchange->encoder)),
-          .is_streaming = exchange->is_streaming},
-         std::move(requests));
+  answer(services, call, *asks->model.engine, *std::move(exchange));
 }
 
 }  // namespace

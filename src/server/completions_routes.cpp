@@ -19,20 +19,15 @@ AnswerTeller teller_of_batch(const std::shared_ptr<Encoder>& encoder) {
 }
 
 void complete_text(Services& services, const std::shared_ptr<Call>& call) {
-  auto body = call->object_body();
-  if (!body.ok()) {
-    return call->fail(body.error());
+  auto asks = asked(services, *call);
+  if (!asks) {
+    return;
   }
-  auto model = model_of(services, *body);
-  if (!model.ok()) {
-    return call->fail(model.error());
-  }
-  call->record().model = model->name;
-  auto batch = dialect::completions::read(*body, facts_for(model->name));
+  auto batch = dialect::completions::read(asks->body, facts_for(asks->model.name));
   if (!batch.ok()) {
     return call->fail(batch.error());
   }
-  answer(services, *model->engine,
+  answer(services, *asks->model.engine,
          {.call = call,
           .answers = {},
           .teller = teller_of_batch(std::move(batch->encoder)),

@@ -59,47 +59,33 @@ void start_in_background(Services& services, const std::shared_ptr<Call>& call, 
 }
 
 void create(Services& services, const std::shared_ptr<Call>& call) {
-  auto body = call->object_body();
-  if (!body.ok()) {
-    return call->fail(body.error());
+  auto asks = asked(services, *call);
+  if (!asks) {
+    return;
   }
-  auto model = model_of(services, *body);
-  if (!model.ok()) {
-    return call->fail(model.error());
-  }
-  call->record().model = model->name;
-  auto exchange = responses::read(*body, facts_for(model->name), call->owner, services.store);
+  auto exchange =
+      responses::read(asks->body, facts_for(asks->model.name), call->owner, services.store);
   if (!exchange.ok()) {
     return call->fail(exchange.error());
   }
   if (exchange->is_background) {
-    return start_in_background(services, call, *model->engine, *std::move(exchange));
+    return start_in_background(services, call, *asks->model.engine, *std::move(exchange));
   }
-  std::vector<Request> requests;
-  requests.push_back(std::move(exchange->exchange.request));
-  answer(services, *model->engine,
-         {.call = call,
-          .answers = {},
-          .teller = teller_of(std::move(exchange->exchange.encoder)),
-          .is_streaming = exchange->exchange.is_streaming},
-         std::move(requests));
+  answer(services, call, *asks->model.engine, std::move(exchange->exchange));
 }
 
 // What the prompt of a response would take, without making one.
 void count_input(Services& services, Call& call) {
-  auto body = call.object_body();
-  if (!body.ok()) {
-    return call.fail(body.error());
+  auto asks = asked(services, call);
+  if (!asks) {
+    return;
   }
-  auto model = model_of(services, *body);
-  if (!model.ok()) {
-    return call.fail(model.error());
-  }
-  auto exchange = responses::read(*body, facts_for(model->name), call.owner, services.store);
+  auto exchange =
+      responses::read(asks->body, facts_for(asks->model.name), call.owner, services.store);
   if (!exchange.ok()) {
     return call.fail(exchange.error());
   }
-  auto count = model->engine->count_prompt_tokens(exchange->exchange.request);
+  auto count = asks->model.engine->count_prompt_tokens(exchange->exchange.request);
   if (!count.ok()) {
     return call.fail(count.error());
   }

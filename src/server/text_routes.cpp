@@ -17,21 +17,6 @@ using dialect::JsonWriter;
 
 constexpr std::size_t kMostTokens = std::size_t{8} << 20;  // more than any context
 
-// The engine of a call's body, or nothing where the call has failed.
-std::shared_ptr<Engine> engine_of(const Services& services, Call& call, Outcome<Json>& body) {
-  if (!body.ok()) {
-    call.fail(body.error());
-    return nullptr;
-  }
-  auto model = model_of(services, *body);
-  if (!model.ok()) {
-    call.fail(model.error());
-    return nullptr;
-  }
-  call.record().model = model->name;
-  return model->engine;
-}
-
 // Token ids of a member "tokens".
 Outcome<std::vector<TokenId>> read_tokens(FieldReader& reader) {
   std::vector<TokenId> tokens;
@@ -65,12 +50,11 @@ void write_piece(JsonWriter& json, TokenId token, const std::string& bytes) {
 }
 
 void tokenize(const Services& services, Call& call) {
-  Outcome<Json> body = call.object_body();
-  const auto engine = engine_of(services, call, body);
-  if (engine == nullptr) {
+  const auto asks = asked(services, call);
+  if (!asks) {
     return;
   }
-  FieldReader reader(*body, {});
+  FieldReader reader(asks->body, {});
   reader.take("model");
   reader.require("content");
   const auto content = reader.text("content");
@@ -81,7 +65,7 @@ void tokenize(const Services& services, Call& call) {
   if (!read.ok()) {
     return call.fail(read.error());
   }
-  auto tokens = engine->tokenize(*content, add_special, parse_special);
+  auto tokens = asks->model.engine->tokenize(*content, add_special, parse_special);
   if (!tokens.ok()) {
     return call.fail(tokens.error());
   }
@@ -89,7 +73,7 @@ void tokenize(const Services& services, Call& call) {
   json.begin_object().begin_array("tokens");
   for (const TokenId token : *tokens) {
     if (with_pieces) {
-      write_piece(json, token, engine->token_bytes(token));
+      write_piece(json, token, asks->model.engine->token_bytes(token));
     } else {
       json.integer(token);
     }
@@ -99,12 +83,11 @@ void tokenize(const Services& services, Call& call) {
 }
 
 void detokenize(const Services& services, Call& call) {
-  Outcome<Json> body = call.object_body();
-  const auto engine = engine_of(services, call, body);
-  if (engine == nullptr) {
+  const auto asks = asked(services, call);
+  if (!asks) {
     return;
   }
-  FieldReader reader(*body, {});
+  FieldReader reader(asks->body, {});
   reader.take("model");
   auto tokens = read_tokens(reader);
   if (!tokens.ok()) {
@@ -114,7 +97,7 @@ void detokenize(const Services& services, Call& call) {
   if (!read.ok()) {
     return call.fail(read.error());
   }
-  auto text = engine->detokenize(*tokens);
+  auto text = asks->model.engine->detokenize(*tokens);
   if (!text.ok()) {
     return call.fail(text.error());
   }
@@ -125,16 +108,15 @@ void detokenize(const Services& services, Call& call) {
 
 // Takes what a chat request takes, so that the prompt is the one that it would have.
 void apply_template(const Services& services, Call& call) {
-  Outcome<Json> body = call.object_body();
-  const auto engine = engine_of(services, call, body);
-  if (engine == nullptr) {
+  const auto asks = asked(services, call);
+  if (!asks) {
     return;
   }
-  auto exchange = dialect::chat::read(*body, facts_for(call.record().model));
+  auto exchange = dialect::chat::read(asks->body, facts_for(call.record().model));
   if (!exchange.ok()) {
     return call.fail(exchange.error());
   }
-  auto prompt = engine->render(exchange->request);
+  auto prompt = asks->model.engine->render(exchange->request);
   if (!prompt.ok()) {
     return call.fail(prompt.error());
   }
