@@ -60,25 +60,6 @@ void read_choices(FieldReader& fields, bool is_streaming, Request& request) {
   request.candidates = candidates > choices ? static_cast<std::uint32_t>(candidates) : 0;
 }
 
-void read_metadata(FieldReader& fields) {
-  const Json *metadata = fields.object("metadata");
-  if (metadata == nullptr) {
-    return;
-  }
-  if (metadata->as_object()->size() > kMaxMetadata) {
-    fields.fail("metadata", concat("has more than ", kMaxMetadata, " entries"));
-    return;
-  }
-  for (const auto& [key, value] : *metadata->as_object()) {
-    std::string path = member_path("metadata", std::string_view(key).substr(0, kMaxMetadataKey));
-    const auto text = fields.keep(read_text(value, path));
-    if (text && (key.size() > kMaxMetadataKey || text->size() > kMaxMetadataValue)) {
-      fields.fail(wrong_value(std::move(path), concat("a key has at most ", kMaxMetadataKey,
-                                                      " bytes and a value ", kMaxMetadataValue)));
-    }
-  }
-}
-
 }  // namespace
 
 OutputOptions read_output_options(FieldReader& fields) {
@@ -117,6 +98,25 @@ void read_generation(FieldReader& fields, bool is_streaming, Request& request) {
   request.priority = static_cast<std::int32_t>(fields.integer("priority", priorities).value_or(0));
   request.time_limit_seconds = fields.number(
       "time_limit_seconds", {.least = 0, .most = kMaxSeconds, .excludes_least = true});
+}
+
+void read_metadata(FieldReader& fields) {
+  const Json *metadata = fields.object("metadata");
+  if (metadata == nullptr) {
+    return;
+  }
+  if (metadata->as_object()->size() > kMaxMetadata) {
+    fields.fail("metadata", concat("has more than ", kMaxMetadata, " entries"));
+    return;
+  }
+  for (const auto& [key, value] : *metadata->as_object()) {
+    std::string path = member_path("metadata", std::string_view(key).substr(0, kMaxMetadataKey));
+    const auto text = fields.keep(read_text(value, path));
+    if (text && (key.size() > kMaxMetadataKey || text->size() > kMaxMetadataValue)) {
+      fields.fail(wrong_value(std::move(path), concat("a key has at most ", kMaxMetadataKey,
+                                                      " bytes and a value ", kMaxMetadataValue)));
+    }
+  }
 }
 
 void read_account_fields(FieldReader& fields) {

@@ -27,6 +27,8 @@ OutputOptions read_output_options(FieldReader& fields);
 // n, best_of, min_tokens, stop, stop_token_ids, ignore_eos, cache_prompt, priority,
 // time_limit_seconds; after max_tokens is read.
 void read_generation(FieldReader& fields, bool is_streaming, Request& request);
+// metadata: at most 16 short texts by name.
+void read_metadata(FieldReader& fields);
 // Fields about the account and not the answer: user, metadata, store, service_tier and their kin.
 void read_account_fields(FieldReader& fields);
 

@@ -48,6 +48,16 @@ void write_text_or_null(JsonWriter& json, std::string_view name, std::string_vie
   }
 }
 
+void write_token(JsonWriter& json, const ScoredToken& scored) {
+  json.text("token", scored.bytes);
+  json.key("logprob").log_probability(scored.log_probability);
+  json.begin_array("bytes");
+  for (const char byte : scored.bytes) {
+    json.integer(static_cast<unsigned>(static_cast<unsigned char>(byte)));
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 std::string openai_error_body(const Failure& failure) {
@@ -99,6 +109,23 @@ std::string_view finish_reason(StopReason reason) {
       return "tool_calls";
   }
   ZLLM_CHECK(false, "a stop without a reason");
+}
+
+void append_scored(std::string& out, const std::vector<ScoredToken>& tokens) {
+  for (const ScoredToken& scored : tokens) {
+    JsonWriter json;
+    json.begin_object();
+    write_token(json, scored);
+    json.begin_array("top_logprobs");
+    for (const ScoredToken& alternative : scored.top) {
+      json.begin_object();
+      write_token(json, alternative);
+      json.end_object();
+    }
+    json.end_array().end_object();
+    out += out.empty() ? "" : ",";
+    out += json.str();
+  }
 }
 
 }  // namespace zllm::dialect

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <zllm/dialect/json_writer.h>
 #include <zllm/embedded/event.h>
@@ -19,6 +20,9 @@ std::string openai_error_body(const Failure& failure);
 // The members "usage", and "timings" in milliseconds and tokens a second.
 void write_usage(JsonWriter& json, const Usage& usage);
 void write_timings(JsonWriter& json, const AnswerTimings& timings, const Usage& usage);
+
+// Elements of an array of log-probabilities, appended with commas between.
+void append_scored(std::string& out, const std::vector<ScoredToken>& tokens);
 
 // "stop", "length" or "tool_calls".
 std::string_view finish_reason(StopReason reason);

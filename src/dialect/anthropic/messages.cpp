@@ -159,7 +159,7 @@ void read_stop(FieldReader& fields, Request& request) {
   }
 }
 
-void read_metadata(FieldReader& fields) {
+void read_user_metadata(FieldReader& fields) {
   if (const Json *metadata = fields.object("metadata"); metadata != nullptr) {
     FieldReader reader(*metadata, fields.path_of("metadata"));
     static_cast<void>(reader.text("user_id"));
@@ -194,7 +194,7 @@ Outcome<Exchange> read(const Json& body, const AnswerFacts& facts) {
   }
   request.sampling.top_k = fields.integer("top_k");
   read_stop(fields, request);
-  read_metadata(fields);
+  read_user_metadata(fields);
   static_cast<void>(fields.word("service_tier", {"auto", "standard_only"}));
   exchange.is_streaming = fields.boolean("stream").value_or(false);
   ZLLM_TRY(fields.finish());

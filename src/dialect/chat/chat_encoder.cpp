@@ -16,34 +16,6 @@ void write_head(JsonWriter& json, const AnswerFacts& facts, std::string_view obj
   json.integer("created", facts.created).text("model", facts.model);
 }
 
-void write_token(JsonWriter& json, const ScoredToken& scored) {
-  json.text("token", scored.bytes);
-  json.key("logprob").log_probability(scored.log_probability);
-  json.begin_array("bytes");
-  for (const char byte : scored.bytes) {
-    json.integer(static_cast<unsigned>(static_cast<unsigned char>(byte)));
-  }
-  json.end_array();
-}
-
-// Elements of "logprobs.content", with commas between.
-void append_scored(std::string& out, const std::vector<ScoredToken>& tokens) {
-  for (const ScoredToken& scored : tokens) {
-    JsonWriter json;
-    json.begin_object();
-    write_token(json, scored);
-    json.begin_array("top_logprobs");
-    for (const ScoredToken& alternative : scored.top) {
-      json.begin_object();
-      write_token(json, alternative);
-      json.end_object();
-    }
-    json.end_array().end_object();
-    out += out.empty() ? "" : ",";
-    out += json.str();
-  }
-}
-
 void write_log_probabilities(JsonWriter& json, std::string_view scored) {
   json.begin_object("logprobs").raw("content", concat("[", scored, "]"));
   json.null("refusal").end_object();

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <zllm/base/text.h>
+#include <zllm/dialect/generation_fields.h>
 #include <zllm/dialect/json_writer.h>
 
 namespace zllm::dialect::responses {
@@ -11,9 +12,6 @@ namespace {
 
 // Of the API.
 constexpr std::int64_t kMaxTopLogProbabilities = 20;
-constexpr std::size_t kMaxMetadata = 16;
-constexpr std::size_t kMaxMetadataKey = 64;
-constexpr std::size_t kMaxMetadataValue = 512;
 
 void read_schema_format(FieldReader& reader, ResponseFormat& format) {
   reader.require("name");
@@ -131,25 +129,6 @@ void read_stream_options(FieldReader& fields, bool is_streaming) {
     reader.fail(unsupported_field(reader.path_of("include_obfuscation"), "streams are not padded"));
   }
   fields.keep(reader.finish());
-}
-
-void read_metadata(FieldReader& fields) {
-  const Json *metadata = fields.object("metadata");
-  if (metadata == nullptr) {
-    return;
-  }
-  if (metadata->as_object()->size() > kMaxMetadata) {
-    fields.fail("metadata", concat("has more than ", kMaxMetadata, " entries"));
-    return;
-  }
-  for (const auto& [key, value] : *metadata->as_object()) {
-    std::string path = member_path("metadata", std::string_view(key).substr(0, kMaxMetadataKey));
-    const auto text = fields.keep(read_text(value, path));
-    if (text.has_value() && (key.size() > kMaxMetadataKey || text->size() > kMaxMetadataValue)) {
-      fields.fail(wrong_value(std::move(path), concat("a key has at most ", kMaxMetadataKey,
-                                                      " bytes and a value ", kMaxMetadataValue)));
-    }
-  }
 }
 
 // Every prefix is kept while it fits: no promise of a time can be made.

@@ -5,20 +5,6 @@
 #include <zllm/base/text.h>
 
 namespace zllm::dialect::responses {
-namespace {
-
-void write_token(JsonWriter& json, const ScoredToken& scored) {
-  json.text("token", scored.bytes);
-  json.key("logprob").log_probability(scored.log_probability);
-  json.begin_array("bytes");
-  for (const char byte : scored.bytes) {
-    json.integer(static_cast<unsigned>(static_cast<unsigned char>(byte)));
-  }
-  json.end_array();
-}
-
-}  // namespace
-
 std::string_view id_prefix(ItemKind kind) {
   switch (kind) {
     case ItemKind::reasoning:
@@ -69,23 +55,6 @@ void write_part(JsonWriter& json, const OutputItem& item, std::string_view text,
     json.raw("logprobs", concat("[", scored, "]"));
   }
   json.end_object();
-}
-
-void append_scored(std::string& out, const std::vector<ScoredToken>& tokens) {
-  for (const ScoredToken& scored : tokens) {
-    JsonWriter json;
-    json.begin_object();
-    write_token(json, scored);
-    json.begin_array("top_logprobs");
-    for (const ScoredToken& alternative : scored.top) {
-      json.begin_object();
-      write_token(json, alternative);
-      json.end_object();
-    }
-    json.end_array().end_object();
-    out += out.empty() ? "" : ",";
-    out += json.str();
-  }
 }
 
 }  // namespace zllm::dialect::responses

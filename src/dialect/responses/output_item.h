@@ -31,7 +31,5 @@ void write_item(JsonWriter& json, const OutputItem& item);
 // The content part of reasoning or a message, with this much of its text.
 void write_part(JsonWriter& json, const OutputItem& item, std::string_view text,
                 std::string_view scored);
-// Appends elements of "logprobs".
-void append_scored(std::string& out, const std::vector<ScoredToken>& tokens);
 
 }  // namespace zllm::dialect::responses

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/dialect/openai_answer.h>
 
 namespace zllm::dialect::responses {
 namespace {
@@ -50,7 +51,7 @@ std::string_view final_event(std::string_view status) {
   return status == "completed" ? "response.completed" : "response.incomplete";
 }
 
-void write_usage(JsonWriter& json, const Usage& usage) {
+void write_response_usage(JsonWriter& json, const Usage& usage) {
   json.begin_object("usage").integer("input_tokens", usage.prompt_tokens);
   json.begin_object("input_tokens_details").integer("cached_tokens", usage.cached_tokens);
   // What is kept is kept for nothing.
@@ -336,7 +337,7 @@ std::string ResponsesEncoder::response() const {
   }
   json.end_array().raw(settings_.echo);
   if (ended_.has_value()) {
-    write_usage(json, ended_->usage);
+    write_response_usage(json, ended_->usage);
   } else {
     json.null("usage");
   }

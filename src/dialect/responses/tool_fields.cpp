@@ -1,28 +1,13 @@
 #include <zllm/dialect/responses/tool_fields.h>
 
-#include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/dialect/tool_fields.h>
 
 namespace zllm::dialect::responses {
 namespace {
-
-bool has_tool(const Conversation& conversation, std::string_view name) {
-  return std::ranges::find(conversation.tools, name, &Tool::name) != conversation.tools.end();
-}
-
-// Fails on types of tools other than functions: the server runs none itself.
-void read_type(FieldReader& reader) {
-  reader.require("type");
-  const auto type = reader.text("type");
-  if (type.has_value() && *type != "function") {
-    reader.fail(unsupported_field(reader.path_of("type"),
-                                  concat("tools of type ", quote(*type), " are not called")));
-  }
-}
 
 // Fields of newer tools whose plain value changes nothing.
 void read_plain_extras(FieldReader& reader) {
@@ -46,7 +31,7 @@ void read_plain_extras(FieldReader& reader) {
 Outcome<Tool> read_tool(const Json& value, std::string path) {
   FieldReader reader(value, std::move(path));
   Tool tool;
-  read_type(reader);
+  read_tool_type(reader);
   reader.require("name");
   tool.name = reader.text("name").value_or("");
   if (!is_plain_name(tool.name)) {
@@ -63,95 +48,13 @@ Outcome<Tool> read_tool(const Json& value, std::string path) {
   return tool;
 }
 
-// {"type": "function", "name"}, of a tool that the request has.
-Outcome<std::string> read_tool_name(const Json& value, std::string path,
-                                    const Conversation& conversation) {
-  FieldReader reader(value, std::move(path));
-  read_type(reader);
-  reader.require("name");
-  std::string name = reader.text("name").value_or("");
-  if (!has_tool(conversation, name)) {
-    reader.fail("name", concat("no tool is called ", quote(name)));
-  }
-  ZLLM_TRY(reader.finish());
-  return name;
-}
-
-ToolRule rule_of(std::string_view word) {
-  if (word == "none") {
-    return ToolRule::none;
-  }
-  return word == "required" ? ToolRule::required : ToolRule::automatic;
-}
-
-// {"type": "allowed_tools", "mode": "auto" | "required", "tools": [...]}
-Outcome<ToolChoice> read_allowed_tools(FieldReader& reader, const Conversation& conversation) {
-  ToolChoice choice;
-  reader.require("mode");
-  choice.rule = rule_of(reader.word("mode", {"auto", "required"}).value_or("auto"));
-  reader.require("tools");
-  const Json::Array *tools = reader.array("tools", kMaxTools);
-  if (tools != nullptr && tools->empty()) {
-    reader.fail("tools", "must name at least one tool");
-  }
-  for (std::size_t i = 0; tools != nullptr && i < tools->size(); ++i) {
-    ZLLM_TRY(std::string name,
-             read_tool_name((*tools)[i], element_path(reader.path_of("tools"), i), conversation));
-    choice.names.push_back(std::move(name));
-  }
-  ZLLM_TRY(reader.finish());
-  return choice;
-}
-
-Outcome<ToolChoice> read_choice_object(const Json& value, std::string path,
-                                       const Conversation& conversation) {
-  const Json *type = value.find("type");
-  if (type != nullptr && type->as_string() != nullptr && *type->as_string() == "allowed_tools") {
-    FieldReader reader(value, std::move(path));
-    reader.take("type");
-    return read_allowed_tools(reader, conversation);
-  }
-  ZLLM_TRY(std::string name, read_tool_name(value, std::move(path), conversation));
-  return ToolChoice{.rule = ToolRule::required, .names = {std::move(name)}};
-}
-
-void read_tool_choice(FieldReader& fields, Conversation& conversation) {
-  const Json *value = fields.take("tool_choice");
-  if (value == nullptr) {
-    return;
-  }
-  if (value->as_object() != nullptr) {
-    auto choice =
-        fields.keep(read_choice_object(*value, fields.path_of("tool_choice"), conversation));
-    conversation.tool_choice = std::move(choice).value_or(ToolChoice{});
-    return;
-  }
-  const auto word = fields.word("tool_choice", {"none", "auto", "required"});
-  conversation.tool_choice.rule = rule_of(word.value_or("auto"));
-  if (conversation.tool_choice.rule == ToolRule::required && conversation.tools.empty()) {
-    fields.fail("tool_choice", "a call is required, but the request has no tools");
-  }
-}
+constexpr ToolSpelling kSpelling = {
+    .read_tool = read_tool, .name_member = "name", .name_object = "", .nests_allowed_tools = false};
 
 }  // namespace
 
 void read_tools(FieldReader& fields, Conversation& conversation) {
-  const Json::Array *tools = fields.array("tools", kMaxTools);
-  for (std::size_t i = 0; tools != nullptr && i < tools->size(); ++i) {
-    const std::string path = element_path("tools", i);
-    auto tool = fields.keep(read_tool((*tools)[i], path));
-    if (!tool.has_value()) {
-      return;
-    }
-    if (has_tool(conversation, tool->name)) {
-      fields.fail(wrong_value(member_path(path, "name"),
-                              concat("another tool is called ", quote(tool->name), " too")));
-      return;
-    }
-    conversation.tools.push_back(std::move(*tool));
-  }
-  read_tool_choice(fields, conversation);
-  conversation.allows_parallel_calls = fields.boolean("parallel_tool_calls").value_or(true);
+  dialect::read_tools(fields, conversation, kSpelling);
 }
 
 void write_tools(JsonWriter& json, const Conversation& conversation) {

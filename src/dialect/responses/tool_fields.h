@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string_view>
 
 #include <zllm/dialect/field_reader.h>
@@ -8,8 +7,6 @@
 #include <zllm/embedded/request.h>
 
 namespace zllm::dialect::responses {
-
-constexpr std::size_t kMaxTools = 512;  // each becomes part of the prompt and of the grammar
 
 // tools, tool_choice and parallel_tool_calls.
 void read_tools(FieldReader& fields, Conversation& conversation);
