@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/embedded/sampling_choice.h>
 
 namespace zllm::cli {
 namespace {
@@ -13,6 +14,7 @@ using sampling::SamplingParameters;
 
 constexpr std::uint64_t kContextLimit = std::uint64_t{1} << 32;
 constexpr unsigned kThreadLimit = 4096;
+constexpr double kUnsetTemperature = 0;  // greedy, as in transformers
 
 Result<LogitBias> parse_bias(std::string_view text) {
   const std::size_t equals = text.find('=');
@@ -28,22 +30,6 @@ Result<LogitBias> parse_bias(std::string_view text) {
 Status check_ranges(const SamplingParameters& parameters) {
   // The vocabulary is not known yet, so every id may be one.
   return sampling::validate(parameters, std::numeric_limits<TokenId>::max());
-}
-
-// A number of generation_config.json, or the fallback where it has none.
-double number_of(const Json *config, std::string_view key, double fallback) {
-  const Json *value = config == nullptr ? nullptr : config->find(key);
-  double number = fallback;
-  return value != nullptr && value->as_number(number) ? number : fallback;
-}
-
-double temperature_of(const Json *config) {
-  const Json *value = config == nullptr ? nullptr : config->find("do_sample");
-  const bool *is_sampled = value == nullptr ? nullptr : value->as_bool();
-  if (is_sampled == nullptr) {
-    return number_of(config, "temperature", 0.0);
-  }
-  return *is_sampled ? number_of(config, "temperature", 1.0) : 0.0;
 }
 
 }  // namespace
@@ -97,15 +83,14 @@ Status check_generation(const GenerationOptions& options) {
 
 Result<SamplingParameters> sampling_parameters(const GenerationOptions& options,
                                                const Json *config) {
-  SamplingParameters parameters;
-  parameters.temperature = options.temperature.value_or(temperature_of(config));
-  parameters.top_p = options.top_p.value_or(number_of(config, "top_p", 1));
-  parameters.top_k =
-      options.top_k.value_or(static_cast<std::int64_t>(number_of(config, "top_k", 0)));
-  parameters.min_p = options.min_p.value_or(number_of(config, "min_p", 0));
-  parameters.typical_p = options.typical_p.value_or(number_of(config, "typical_p", 1));
+  SamplingParameters parameters = model_sampling(config, kUnsetTemperature);
+  parameters.temperature = options.temperature.value_or(parameters.temperature);
+  parameters.top_p = options.top_p.value_or(parameters.top_p);
+  parameters.top_k = options.top_k.value_or(parameters.top_k);
+  parameters.min_p = options.min_p.value_or(parameters.min_p);
+  parameters.typical_p = options.typical_p.value_or(parameters.typical_p);
   parameters.repetition_penalty =
-      options.repetition_penalty.value_or(number_of(config, "repetition_penalty", 1));
+      options.repetition_penalty.value_or(parameters.repetition_penalty);
   parameters.presence_penalty = options.presence_penalty;
   parameters.frequency_penalty = options.frequency_penalty;
   parameters.penalty_last_n = options.penalty_last_n;

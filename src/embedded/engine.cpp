@@ -32,6 +32,7 @@ class LoadedEngine final : public Engine {
   LoadedEngine(EngineParts parts, text::FenceFactory fences, const family::Family& family)
       : model_(std::move(parts.model)),
         text_(std::move(parts.text)),
+        guard_(text_.tokenizer),
         end_tokens_(std::move(parts.end_tokens)),
         generation_config_(std::move(parts.generation_config)),
         fences_(std::move(fences)),
@@ -65,6 +66,7 @@ class LoadedEngine final : public Engine {
 
   std::unique_ptr<runtime::AnyModel> model_;
   ModelText text_;
+  text::PromptGuard guard_;
   std::vector<TokenId> end_tokens_;
   std::optional<Json> generation_config_;
   text::FenceFactory fences_;
@@ -118,7 +120,7 @@ Status LoadedEngine::start(const EngineOptions& options, EngineParts& parts) {
 
 Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request, std::uint64_t context) const {
   ZLLM_TRY(check_request(request, text_.tokenizer));
-  ZLLM_TRY(Prompt prompt, make_prompt(text_, request, context));
+  ZLLM_TRY(Prompt prompt, make_prompt(text_, guard_, request, context));
   const std::string field =
       std::holds_alternative<Conversation>(request.input) ? "messages" : "prompt";
   if (prompt.tokens.empty()) {

@@ -1,13 +1,11 @@
 #include <zllm/embedded/prompt.h>
 
-#include <algorithm>
 #include <utility>
 
 #include <zllm/base/text.h>
 #include <zllm/base/utf8.h>
 #include <zllm/embedded/conversation_json.h>
 #include <zllm/embedded/random_name.h>
-#include <zllm/text/guarded_prompt.h>
 
 namespace zllm {
 namespace {
@@ -57,8 +55,8 @@ Outcome<Done> check_beginning(const ModelText& text, const Request& request,
   return Done();
 }
 
-Outcome<Prompt> of_conversation(const ModelText& text, const Request& request,
-                                std::uint64_t context) {
+Outcome<Prompt> of_conversation(const ModelText& text, text::PromptGuard guard,
+                                const Request& request, std::uint64_t context) {
   const Conversation& conversation = std::get<Conversation>(request.input);
   ZLLM_TRY(const text::ChatTemplate chosen, choose_template(text, conversation));
   const std::string mark =
@@ -68,7 +66,6 @@ Outcome<Prompt> of_conversation(const ModelText& text, const Request& request,
                                                       .reasoning = request.reasoning,
                                                       .template_source = chosen.source(),
                                                       .end_mark = end_mark}));
-  text::PromptGuard guard(text.tokenizer);
   auto guarded = guard.guard(json);
   if (!guarded.ok()) {
     return template_failure(guarded.error());
@@ -96,13 +93,11 @@ Outcome<Prompt> of_conversation(const ModelText& text, const Request& request,
 Outcome<Prompt> of_text(const ModelText& text, const Request& request, const std::string& raw,
                         std::uint64_t context) {
   ZLLM_TRY(check_beginning(text, request, raw, context));
-  auto tokens = text.tokenizer.encode_prompt(raw);
+  auto tokens = text.tokenizer.encode(raw, {.parse_special = true});
   if (!tokens.ok()) {
     return Failure::from(tokens.error(), "prompt");
   }
-  const auto bare = text.tokenizer.encode(raw, {.parse_special = true, .add_begin = false});
-  const std::size_t own = bare.ok() ? bare->size() : 0;
-  const std::size_t added = tokens->size() - std::min(own, tokens->size());
+  const std::size_t added = text.tokenizer.begin(*tokens);
   return Prompt{.tokens = *std::move(tokens), .text = raw, .added_begin = added};
 }
 
@@ -139,9 +134,10 @@ Failure too_long(const Request& request, std::string_view length, std::uint64_t 
           "context_length_exceeded"};
 }
 
-Outcome<Prompt> make_prompt(const ModelText& text, const Request& request, std::uint64_t context) {
+Outcome<Prompt> make_prompt(const ModelText& text, const text::PromptGuard& guard,
+                            const Request& request, std::uint64_t context) {
   if (std::holds_alternative<Conversation>(request.input)) {
-    return of_conversation(text, request, context);
+    return of_conversation(text, guard, request, context);
   }
   const RawPrompt& raw = std::get<RawPrompt>(request.input);
   if (const auto *words = std::get_if<std::string>(&raw.prompt)) {

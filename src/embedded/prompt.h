@@ -11,6 +11,7 @@
 #include <zllm/embedded/model_text.h>
 #include <zllm/embedded/request.h>
 #include <zllm/text/chat_template.h>
+#include <zllm/text/guarded_prompt.h>
 
 namespace zllm {
 
@@ -29,7 +30,9 @@ Outcome<text::ChatTemplate> choose_template(const ModelText& text,
 // itself are the request's.
 // context: of the model where a prompt that cannot fit shall be refused before all of it is
 // encoded; 0 = never.
-Outcome<Prompt> make_prompt(const ModelText& text, const Request& request, std::uint64_t context);
+// guard: unused yet, of the model's tokenizer; each prompt works on a copy, which costs little.
+Outcome<Prompt> make_prompt(const ModelText& text, const text::PromptGuard& guard,
+                            const Request& request, std::uint64_t context);
 
 Failure too_long(const Request& request, std::string_view length, std::uint64_t context);
 

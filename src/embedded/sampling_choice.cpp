@@ -10,33 +10,26 @@ namespace {
 
 using sampling::SamplingParameters;
 
+constexpr double kSampledTemperature = 1;  // of transformers and of the API
+
 double number_of(const Json *config, std::string_view key, double fallback) {
   const Json *value = config == nullptr ? nullptr : config->find(key);
   double number = fallback;
   return value != nullptr && value->as_number(number) ? number : fallback;
 }
 
-// A model that says that it is not to be sampled is greedy.
-double temperature_of(const Json *config) {
+double temperature_of(const Json *config, double usual) {
   const Json *value = config == nullptr ? nullptr : config->find("do_sample");
   const bool *is_sampled = value == nullptr ? nullptr : value->as_bool();
-  return is_sampled != nullptr && !*is_sampled ? 0.0 : number_of(config, "temperature", 1.0);
+  if (is_sampled == nullptr) {
+    return number_of(config, "temperature", usual);
+  }
+  return *is_sampled ? number_of(config, "temperature", kSampledTemperature) : 0.0;
 }
 
 std::uint64_t fresh_seed() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
-}
-
-SamplingParameters of_model(const Json *config) {
-  SamplingParameters parameters;
-  parameters.temperature = temperature_of(config);
-  parameters.top_p = number_of(config, "top_p", 1);
-  parameters.top_k = static_cast<std::int64_t>(number_of(config, "top_k", 0));
-  parameters.min_p = number_of(config, "min_p", 0);
-  parameters.typical_p = number_of(config, "typical_p", 1);
-  parameters.repetition_penalty = number_of(config, "repetition_penalty", 1);
-  return parameters;
 }
 
 // Sets a number where it is given and checks it alone, so that its name is known.
@@ -57,6 +50,17 @@ Outcome<Done> set(SamplingParameters& parameters, T SamplingParameters::*member,
 
 }  // namespace
 
+SamplingParameters model_sampling(const Json *generation_config, double temperature) {
+  SamplingParameters parameters;
+  parameters.temperature = temperature_of(generation_config, temperature);
+  parameters.top_p = number_of(generation_config, "top_p", 1);
+  parameters.top_k = static_cast<std::int64_t>(number_of(generation_config, "top_k", 0));
+  parameters.min_p = number_of(generation_config, "min_p", 0);
+  parameters.typical_p = number_of(generation_config, "typical_p", 1);
+  parameters.repetition_penalty = number_of(generation_config, "repetition_penalty", 1);
+  return parameters;
+}
+
 Outcome<SamplingParameters> sampling_parameters(const SamplingOptions& options,
                                                 const Json *generation_config,
                                                 std::size_t vocabulary) {
@@ -75,7 +79,7 @@ Outcome<SamplingParameters> sampling_parameters(const SamplingOptions& options,
        {&P::repetition_penalty, &O::repetition_penalty, "repetition_penalty"},
        {&P::presence_penalty, &O::presence_penalty, "presence_penalty"},
        {&P::frequency_penalty, &O::frequency_penalty, "frequency_penalty"}}};
-  P parameters = of_model(generation_config);
+  P parameters = model_sampling(generation_config, kSampledTemperature);
   for (const Number& number : kNumbers) {
     ZLLM_TRY(set(parameters, number.member, options.*number.option, number.field));
   }

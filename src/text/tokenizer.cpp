@@ -35,14 +35,18 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, EncodeOpti
   ZLLM_TRY(std::vector<TokenId> ids,
            state_->core->tokenizer.encode(text, options.parse_special, options.mark));
   if (options.add_begin) {
-    const std::span<const TokenId> begin = begin_tokens();
-    const bool begun =
-        ids.size() >= begin.size() && std::equal(begin.begin(), begin.end(), ids.begin());
-    if (!begun) {
-      ids.insert(ids.begin(), begin.begin(), begin.end());
-    }
+    begin(ids);
   }
   return ids;
+}
+
+std::size_t Tokenizer::begin(std::vector<TokenId>& ids) const {
+  const std::span<const TokenId> tokens = begin_tokens();
+  if (ids.size() >= tokens.size() && std::equal(tokens.begin(), tokens.end(), ids.begin())) {
+    return 0;
+  }
+  ids.insert(ids.begin(), tokens.begin(), tokens.end());
+  return tokens.size();
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode_prompt(std::string_view rendered) const {

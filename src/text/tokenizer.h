@@ -43,6 +43,8 @@ class Tokenizer {
 
   // Text must be valid UTF-8 of at most kMaxTextBytes.
   Result<std::vector<TokenId>> encode(std::string_view text, EncodeOptions options = {}) const;
+  // Puts the model's begin tokens first unless ids begin with them; how many it put.
+  std::size_t begin(std::vector<TokenId>& ids) const;
   // A rendered prompt: control tokens are parsed, and it begins exactly once.
   Result<std::vector<TokenId>> encode_prompt(std::string_view rendered) const;
   // Valid UTF-8: bytes that are none become U+FFFD. Refuses ids that are not in the vocabulary.
