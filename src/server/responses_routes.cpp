@@ -140,10 +140,10 @@ void cancel(Services& services, Call& call) {
   if (is_running.ok() && *is_running) {
     const std::string id(call.parameter("id"));
     // Told and kept at once, so that no later GET sees it run.
-    *response = responses::cancelled(*std::move(response));
-    if (services.store->replace(call.owner, id, *response)) {
+    const StoredResponse ended = responses::cancelled(*response);
+    if (services.store->replace(call.owner, id, ended)) {
       services.background.cancel(id);
-      return call.reply(200, response->body);
+      return call.reply(200, ended.body);
     }
     // It has ended in between.
     response = stored(services, call);

@@ -11,7 +11,7 @@ namespace zllm::text {
 namespace {
 
 // What a grammar fails at beside an answer is a bound of its compiler: the request's to mend.
-Error beyond_bounds(Error error) {
+Error beyond_bounds(const Error& error) {
   return Error{Code::unsupported,
                concat("the answer's grammar goes beyond what is followed: ", error.message)};
 }
@@ -45,7 +45,7 @@ Result<std::span<const std::uint32_t>> GrammarFence::mask() {
     }
     Result<std::vector<std::uint32_t>> found = grammar_->mask();
     if (!found.ok()) {
-      return beyond_bounds(std::move(found).error());
+      return beyond_bounds(found.error());
     }
     std::vector<std::uint32_t> mask = *std::move(found);
     const bool may_end = has_token(mask, vocabulary_->end_tokens.front());
