@@ -33,7 +33,7 @@ struct EngineInfo {
 class Engine {
  public:
   // Errors name the file or option.
-  static Result<std::unique_ptr<Engine>> load(EngineOptions options);
+  static Result<std::unique_ptr<Engine>> load(const EngineOptions& options);
   // On parts that the caller made: tests, other sources of models.
   static Result<std::unique_ptr<Engine>> create(EngineParts parts, const EngineOptions& options);
   virtual ~Engine() = default;

@@ -88,7 +88,7 @@ Result<Loaded> load_model(const EngineOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::load(EngineOptions options) {
+Result<std::unique_ptr<Engine>> Engine::load(const EngineOptions& options) {
   ZLLM_TRY(kv_type(options.kv_type));
   // Waited for by the future's destructor, whatever happens to the weights.
   auto text = std::async(std::launch::async, load_model_text, options.model, options.pre_tokenizer);
@@ -106,7 +106,7 @@ Result<std::unique_ptr<Engine>> Engine::load(EngineOptions options) {
   parts.cached_states = loaded.cached_states;
   parts.check = [owned = model.get()] { return owned->check(); };
   parts.model = std::move(model);
-  return create(std::move(parts), std::move(options));
+  return create(std::move(parts), options);
 }
 
 }  // namespace zllm

@@ -109,7 +109,7 @@ inline Result<std::unique_ptr<Engine>> scripted_engine(std::string_view script,
   options.chat_template = chat_template;
   options.family = std::move(family);
   options.max_concurrent = 4;
-  return Engine::create(std::move(parts), std::move(options));
+  return Engine::create(std::move(parts), options);
 }
 
 }  // namespace zllm::testing
