@@ -20,6 +20,8 @@ mod token_bytes;
 #[cfg(feature = "tokenizers")]
 mod tokenizer;
 #[cfg(feature = "tokenizers")]
+mod tokenizer_abi;
+#[cfg(feature = "tokenizers")]
 mod tokenizer_json;
 #[cfg(feature = "tokenizers")]
 mod vocabulary;

@@ -1,10 +1,8 @@
-//! Tokenizers, from a tokenizer.json or from the vocabulary of a GGUF file.
+//! A tokenizer: control tokens, normalizer, cuts, model, and the tables that decode.
 
-use crate::abi::{guarded, EdgeBytes, EdgeSlice, EdgeWords, Failure, Kind, Outcome};
+use crate::abi::{Failure, Kind, Outcome};
 use crate::bpe::{Bpe, Scratch, MAX_ID};
 use crate::token_bytes::Decoding;
-use crate::tokenizer_json;
-use crate::vocabulary::{self, EdgeVocabulary};
 use std::borrow::Cow;
 use tokenizers::tokenizer::AddedVocabulary;
 use tokenizers::{
@@ -119,7 +117,7 @@ impl EdgeTokenizer {
     }
 
     /// A mark that is not empty falls away from the text once control tokens have been found.
-    fn encode(&self, text: &str, parse_special: bool, mark: &str) -> Result<Vec<u32>, Failure> {
+    pub fn encode(&self, text: &str, parse_special: bool, mark: &str) -> Result<Vec<u32>, Failure> {
         let added = if parse_special { &self.added } else { &self.plain };
         let mut pieces = added.extract_and_normalize(self.normalizer.as_ref(), text);
         if !mark.is_empty() {
@@ -171,11 +169,24 @@ impl EdgeTokenizer {
         Ok(())
     }
 
+    pub fn id_of(&self, token: &str) -> Option<u32> {
+        self.added.get_vocab().get(token).copied().or_else(|| self.model.id_of(token))
+    }
+
+    /// What comes before a text.
+    pub fn begin(&self) -> &[u32] {
+        &self.begin
+    }
+
+    pub fn leading_spaces(&self) -> u32 {
+        self.decoding.leading_spaces
+    }
+
     fn is_special(&self, id: u32) -> bool {
         self.special.get(id as usize).copied().unwrap_or(false)
     }
 
-    fn tables(&self) -> (Vec<u8>, Vec<u32>, Vec<u8>) {
+    pub fn tables(&self) -> (Vec<u8>, Vec<u32>, Vec<u8>) {
         let added = self.added.get_added_tokens_decoder();
         let mut bytes = Vec::with_capacity(self.special.len() * 8);
         let mut ends = Vec::with_capacity(self.special.len());
@@ -206,130 +217,4 @@ fn vocabulary_size(model: &AnyModel, added: &AddedVocabulary) -> u32 {
     }
     let largest = added.get_added_tokens_decoder().keys().map(|id| id + 1).max();
     largest.unwrap_or(0).max(size)
-}
-
-/// # Safety
-/// Pointers are valid as edge.h says; `out` receives an owner of one tokenizer.
-#[no_mangle]
-pub unsafe extern "C" fn edge_tokenizer_from_json(
-    json: EdgeSlice,
-    out: *mut *mut EdgeTokenizer,
-    error: *mut EdgeBytes,
-) -> i32 {
-    unsafe {
-        guarded(error, || {
-            let made = tokenizer_json::read(json.bytes())?;
-            out.write(Box::into_raw(Box::new(made)));
-            Ok(())
-        })
-    }
-}
-
-/// # Safety
-/// As `edge_tokenizer_from_json`.
-#[no_mangle]
-pub unsafe extern "C" fn edge_tokenizer_from_vocabulary(
-    vocabulary: *const EdgeVocabulary,
-    out: *mut *mut EdgeTokenizer,
-    error: *mut EdgeBytes,
-) -> i32 {
-    unsafe {
-        guarded(error, || {
-            let made = vocabulary::build(&*vocabulary)?;
-            out.write(Box::into_raw(Box::new(made)));
-            Ok(())
-        })
-    }
-}
-
-/// # Safety
-/// `tokenizer` came from this library and is given back once, or is null.
-#[no_mangle]
-pub unsafe extern "C" fn edge_tokenizer_free(tokenizer: *mut EdgeTokenizer) {
-    if !tokenizer.is_null() {
-        let _ = unsafe { guarded(std::ptr::null_mut(), || Ok(drop(Box::from_raw(tokenizer)))) };
-    }
-}
-
-/// # Safety
-/// As `edge_tokenizer_from_json`.
-#[no_mangle]
-pub unsafe extern "C" fn edge_tokenizer_encode(
-    tokenizer: *const EdgeTokenizer,
-    text: EdgeSlice,
-    parse_special: u32,
-    mark: EdgeSlice,
-    ids: *mut EdgeWords,
-    error: *mut EdgeBytes,
-) -> i32 {
-    unsafe {
-        guarded(error, || {
-            let text = text.text("the text")?;
-            let mark = mark.text("the mark")?;
-            ids.write((*tokenizer).encode(text, parse_special != 0, mark)?.into());
-            Ok(())
-        })
-    }
-}
-
-/// # Safety
-/// As `edge_tokenizer_from_json`.
-#[no_mangle]
-pub unsafe extern "C" fn edge_tokenizer_id_of(
-    tokenizer: *const EdgeTokenizer,
-    token: EdgeSlice,
-    id: *mut u32,
-    error: *mut EdgeBytes,
-) -> i32 {
-    unsafe {
-        guarded(error, || {
-            let token = token.text("the token")?;
-            let tokenizer = &*tokenizer;
-            let added = tokenizer.added.get_vocab().get(token).copied();
-            let Some(found) = added.or_else(|| tokenizer.model.id_of(token)) else {
-                return Err(Failure::new(Kind::NotFound, "no such token"));
-            };
-            id.write(found);
-            Ok(())
-        })
-    }
-}
-
-/// # Safety
-/// As `edge_tokenizer_from_json`.
-#[no_mangle]
-pub unsafe extern "C" fn edge_tokenizer_begin(
-    tokenizer: *const EdgeTokenizer,
-    ids: *mut EdgeWords,
-    error: *mut EdgeBytes,
-) -> i32 {
-    unsafe {
-        guarded(error, || {
-            ids.write((*tokenizer).begin.clone().into());
-            Ok(())
-        })
-    }
-}
-
-/// # Safety
-/// As `edge_tokenizer_from_json`.
-#[no_mangle]
-pub unsafe extern "C" fn edge_tokenizer_tables(
-    tokenizer: *const EdgeTokenizer,
-    bytes: *mut EdgeBytes,
-    ends: *mut EdgeWords,
-    flags: *mut EdgeBytes,
-    leading_spaces: *mut u32,
-    error: *mut EdgeBytes,
-) -> i32 {
-    unsafe {
-        guarded(error, || {
-            let (all, offsets, kinds) = (*tokenizer).tables();
-            bytes.write(all.into());
-            ends.write(offsets.into());
-            flags.write(kinds.into());
-            leading_spaces.write((*tokenizer).decoding.leading_spaces);
-            Ok(())
-        })
-    }
 }
