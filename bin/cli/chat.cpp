@@ -1,10 +1,10 @@
 #include "chat.h"
 
-#include <zllm/base/text.h>
+#include <memory>
 
 #include "chat_loop.h"
 #include "generation_options.h"
-#include "loaded_model.h"
+#include "load_engine.h"
 #include "output.h"
 
 namespace zllm::cli {
@@ -24,16 +24,15 @@ Status check(const Options& options) { return check_generation(options.generatio
 
 Status run(const Options& given) {
   Options options = given;
-  ZLLM_TRY(LoadedModel model, load_for_answers(options.generation));
-  if (model.text.templates.empty()) {
+  ZLLM_TRY(const std::unique_ptr<Engine> engine, load_engine(options.generation, Turns::many));
+  if (!engine->info().has_chat_template) {
     return Error{Code::unsupported,
                  "the model has no chat template; 'zllm run --raw' continues plain text"};
   }
-  ZLLM_TRY(engine::Session session, engine::Session::create(model.model.model(), 0));
   if (LineReader::is_interactive()) {
     ZLLM_TRY(write_out("/help lists the commands\n"));
   }
-  ChatLoop loop(model, session, options.generation, options.system);
+  ChatLoop loop(*engine, options.generation, options.system);
   return loop.run();
 }
 

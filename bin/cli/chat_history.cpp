@@ -1,7 +1,10 @@
 #include "chat_history.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include <zllm/base/json.h>
@@ -11,6 +14,10 @@
 namespace zllm::cli {
 namespace {
 
+// What a conversation on the terminal is made of.
+constexpr std::array<std::pair<Role, std::string_view>, 3> kRoles = {
+    {{Role::system, "system"}, {Role::user, "user"}, {Role::assistant, "assistant"}}};
+
 Result<Message> to_message(const Json& json, const std::string& where) {
   const Json *role = json.find("role");
   const Json *content = json.find("content");
@@ -18,7 +25,13 @@ Result<Message> to_message(const Json& json, const std::string& where) {
       content->as_string() == nullptr) {
     return Error{Code::invalid_argument, concat(where, ": role and content must be strings")};
   }
-  return Message{.role = *role->as_string(), .content = *content->as_string()};
+  for (const auto& [known, name] : kRoles) {
+    if (*role->as_string() == name) {
+      return Message{.role = known, .content = *content->as_string()};
+    }
+  }
+  return Error{Code::invalid_argument,
+               concat(where, ": role ", quote(*role->as_string()), " is not expected here")};
 }
 
 }  // namespace
@@ -26,8 +39,9 @@ Result<Message> to_message(const Json& json, const std::string& where) {
 Status save_history(const std::string& path, const std::vector<Message>& messages) {
   Json::Array list;
   for (const Message& message : messages) {
-    list.push_back(
-        Json(Json::Object{{"role", Json(message.role)}, {"content", Json(message.content)}}));
+    const auto role = std::ranges::find(kRoles, message.role, &decltype(kRoles)::value_type::first);
+    list.push_back(Json(Json::Object{{"role", Json(std::string(role->second))},
+                                     {"content", Json(message.content.value_or(""))}}));
   }
   const std::string part = path + ".part";
   {
@@ -56,11 +70,8 @@ Result<std::vector<Message>> load_history(const std::string& path) {
   for (const Json& item : *list->as_array()) {
     const std::string where = concat(path, ": message ", messages.size());
     ZLLM_TRY(Message message, to_message(item, where));
-    const bool is_known = message.role == "user" || message.role == "assistant" ||
-                          (message.role == "system" && messages.empty());
-    if (!is_known) {
-      return Error{Code::invalid_argument,
-                   concat(where, ": role ", quote(message.role), " is not expected here")};
+    if (message.role == Role::system && !messages.empty()) {
+      return Error{Code::invalid_argument, concat(where, ": role \"system\" is not expected here")};
     }
     messages.push_back(std::move(message));
   }

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include <zllm/base/result.h>
-
-#include "conversation.h"
+#include <zllm/embedded/message.h>
 
 namespace zllm::cli {
 

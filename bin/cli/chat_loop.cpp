@@ -7,6 +7,7 @@
 #include <zllm/base/text.h>
 #include <zllm/base/utf8.h>
 
+#include "answer.h"
 #include "chat_history.h"
 #include "output.h"
 #include "yaml_config.h"
@@ -49,13 +50,8 @@ std::pair<std::string_view, std::string_view> split(std::string_view line) {
 
 }  // namespace
 
-ChatLoop::ChatLoop(LoadedModel& model, engine::Session& session, GenerationOptions& options,
-                   const std::string& system)
-    : model_(model),
-      session_(session),
-      options_(options),
-      signals_(kForgivenInterrupts),
-      reader_(signals_) {
+ChatLoop::ChatLoop(Engine& engine, GenerationOptions& options, const std::string& system)
+    : engine_(engine), options_(options), signals_(kForgivenInterrupts), reader_(signals_) {
   reset(system);
 }
 
@@ -63,7 +59,7 @@ void ChatLoop::reset(std::string_view system) {
   system_ = system;
   messages_.clear();
   if (!system_.empty()) {
-    messages_.push_back({.role = "system", .content = system_});
+    messages_.push_back({.role = Role::system, .content = system_});
   }
 }
 
@@ -119,8 +115,8 @@ Status ChatLoop::turn(std::string_view text) {
   if (!is_valid_utf8(text)) {
     return Error{Code::invalid_argument, "the line is not valid UTF-8"};
   }
-  messages_.push_back({.role = "user", .content = std::string(text)});
-  choice_ = 0;
+  messages_.push_back({.role = Role::user, .content = std::string(text)});
+  retries_ = 0;
   Status status = reply();
   if (!status.ok()) {
     messages_.pop_back();
@@ -130,23 +126,24 @@ Status ChatLoop::turn(std::string_view text) {
 
 // Answers the last message, which is the user's, and appends the answer.
 Status ChatLoop::reply() {
-  AnswerRequest request{
-      .prompt = {}, .max_tokens = options_.max_tokens, .stop = options_.stop, .choice = choice_};
-  ZLLM_TRY(request.prompt, encode_conversation(model_.text, messages_));
-  const std::uint64_t context = model_.model.model().info().limits.context;
-  if (request.prompt.size() >= context) {
-    return Error{Code::resource_exhausted,
-                 concat("the context is full: the conversation has ", request.prompt.size(),
-                        " tokens, the context holds ", context, "; /undo or /reset makes room")};
+  ZLLM_TRY(Request request, to_request(options_));
+  request.input = Conversation{.messages = messages_};
+  *request.sampling.seed += retries_;
+  auto given = answer(engine_, request, signals_, write_out);
+  if (!given.ok()) {
+    const bool is_full = given.error().code == Code::resource_exhausted;
+    return is_full ? Error{Code::resource_exhausted,
+                           concat("the context is full: ", given.error().message,
+                                  "; /undo or /reset makes room")}
+                   : std::move(given).error();
   }
-  ZLLM_TRY(Answer given, answer(model_, session_, request, signals_, write_out));
   ZLLM_TRY(write_out("\n"));
-  const bool is_full = request.prompt.size() + given.generation.tokens.size() >= context;
-  messages_.push_back({.role = "assistant", .content = std::move(given.text)});
-  if (given.finish_reason == "length") {
-    warn(is_full ? "the context is full: the answer was cut; /undo or /reset makes room"
-                 : concat("the answer was cut after ", options_.max_tokens,
-                          " tokens (/params max-tokens)"));
+  messages_.push_back({.role = Role::assistant, .content = std::move(given->text)});
+  if (given->reason == StopReason::length) {
+    warn(given->is_context_full
+             ? "the context is full: the answer was cut; /undo or /reset makes room"
+             : concat("the answer was cut after ", options_.max_tokens,
+                      " tokens (/params max-tokens)"));
   }
   if (signals_.number() == SIGTERM) {
     return Error{Code::cancelled, "stopped by a signal"};
@@ -156,25 +153,25 @@ Status ChatLoop::reply() {
 }
 
 Status ChatLoop::undo() {
-  if (messages_.empty() || messages_.back().role == "system") {
+  if (messages_.empty() || messages_.back().role == Role::system) {
     return Error{Code::invalid_argument, "there is nothing to undo"};
   }
-  if (messages_.back().role == "assistant") {
+  if (messages_.back().role == Role::assistant) {
     messages_.pop_back();
   }
-  if (!messages_.empty() && messages_.back().role == "user") {
+  if (!messages_.empty() && messages_.back().role == Role::user) {
     messages_.pop_back();
   }
   return {};
 }
 
 Status ChatLoop::retry() {
-  if (messages_.empty() || messages_.back().role != "assistant") {
+  if (messages_.empty() || messages_.back().role != Role::assistant) {
     return Error{Code::invalid_argument, "there is no answer to retry"};
   }
   Message old = std::move(messages_.back());
   messages_.pop_back();
-  ++choice_;
+  ++retries_;
   Status status = reply();
   if (!status.ok() && status.error().code != Code::cancelled) {
     messages_.push_back(std::move(old));
@@ -207,10 +204,7 @@ Status ChatLoop::set_param(std::string_view name, std::string_view value) {
       return std::move(status).error().within(name);
     }
   }
-  const auto& config = model_.model.files().generation_config;
-  ZLLM_TRY(auto sampling, sampling_parameters(changed, config ? &*config : nullptr));
-  ZLLM_TRY(sampling::validate(sampling, model_.model.model().info().limits.vocabulary));
-  model_.sampling = std::move(sampling);
+  ZLLM_TRY(check_generation(changed, engine_.info().vocabulary));
   options_ = std::move(changed);
   return {};
 }
@@ -222,10 +216,13 @@ Status ChatLoop::params(std::string_view arguments) {
   }
   OptionTable table;
   describe_generation(options_, table);
-  const sampling::SamplingParameters& used = model_.sampling;
-  return write_out(concat(effective_yaml(table), "# in use: temperature ", used.temperature,
-                          ", top-k ", used.top_k, ", top-p ", used.top_p, ", min-p ", used.min_p,
-                          ", repetition-penalty ", used.repetition_penalty, "\n"));
+  const sampling::SamplingParameters& usual = engine_.info().sampling;
+  return write_out(concat(effective_yaml(table), "# in use: temperature ",
+                          options_.temperature.value_or(usual.temperature), ", top-k ",
+                          options_.top_k.value_or(usual.top_k), ", top-p ",
+                          options_.top_p.value_or(usual.top_p), ", min-p ",
+                          options_.min_p.value_or(usual.min_p), ", repetition-penalty ",
+                          options_.repetition_penalty.value_or(usual.repetition_penalty), "\n"));
 }
 
 Result<ChatLoop::Next> ChatLoop::command(std::string_view line) {
@@ -252,8 +249,8 @@ Result<ChatLoop::Next> ChatLoop::command(std::string_view line) {
     ZLLM_TRY(save_history(file, messages_));
   } else if (name == "/load") {
     ZLLM_TRY(messages_, load_history(file));
-    const bool has_system = !messages_.empty() && messages_.front().role == "system";
-    system_ = has_system ? messages_.front().content : "";
+    const bool has_system = !messages_.empty() && messages_.front().role == Role::system;
+    system_ = has_system ? *messages_.front().content : "";
   } else {
     const std::string_view near = nearest(name, kCommands);
     return Error{

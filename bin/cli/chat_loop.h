@@ -5,13 +5,10 @@
 #include <vector>
 
 #include <zllm/base/result.h>
-#include <zllm/engine/session.h>
+#include <zllm/embedded/engine.h>
 
-#include "answer.h"
-#include "conversation.h"
 #include "generation_options.h"
 #include "line_reader.h"
-#include "loaded_model.h"
 #include "signals.h"
 
 namespace zllm::cli {
@@ -19,9 +16,8 @@ namespace zllm::cli {
 // A conversation on the terminal or through pipes: turns and /commands.
 class ChatLoop {
  public:
-  // All three must outlive it.
-  ChatLoop(LoadedModel& model, engine::Session& session, GenerationOptions& options,
-           const std::string& system);
+  // Engine and options must outlive it.
+  ChatLoop(Engine& engine, GenerationOptions& options, const std::string& system);
 
   // Until the user leaves. Through pipes, the first turn that failed is the result.
   Status run();
@@ -39,12 +35,11 @@ class ChatLoop {
   Status set_param(std::string_view name, std::string_view value);
   Result<Next> interrupted();
 
-  LoadedModel& model_;
-  engine::Session& session_;
+  Engine& engine_;
   GenerationOptions& options_;
   std::string system_;
   std::vector<Message> messages_;
-  std::uint64_t choice_ = 0;
+  std::uint64_t retries_ = 0;  // of the last question
   NotedSignals signals_;
   LineReader reader_;
   bool is_warned_ = false;  // of leaving by another Ctrl-C

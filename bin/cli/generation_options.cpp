@@ -5,31 +5,23 @@
 
 #include <zllm/base/text.h>
 #include <zllm/embedded/sampling_choice.h>
+#include <zllm/sampling/parameters.h>
 
 namespace zllm::cli {
 namespace {
 
-using sampling::LogitBias;
-using sampling::SamplingParameters;
-
 constexpr std::uint64_t kContextLimit = std::uint64_t{1} << 32;
 constexpr unsigned kThreadLimit = 4096;
-constexpr double kUnsetTemperature = 0;  // greedy, as in transformers
 
-Result<LogitBias> parse_bias(std::string_view text) {
+Result<std::pair<TokenId, double>> parse_bias(std::string_view text) {
   const std::size_t equals = text.find('=');
-  LogitBias bias;
-  if (equals == std::string_view::npos || !parse_number(text.substr(0, equals), bias.token) ||
-      !parse_number(text.substr(equals + 1), bias.bias)) {
+  std::pair<TokenId, double> bias;
+  if (equals == std::string_view::npos || !parse_number(text.substr(0, equals), bias.first) ||
+      !parse_number(text.substr(equals + 1), bias.second)) {
     return Error{Code::invalid_argument,
                  concat("--logit-bias ", quote(text), " is not of the form id=value")};
   }
   return bias;
-}
-
-Status check_ranges(const SamplingParameters& parameters) {
-  // The vocabulary is not known yet, so every id may be one.
-  return sampling::validate(parameters, std::numeric_limits<TokenId>::max());
 }
 
 }  // namespace
@@ -76,30 +68,32 @@ void describe_generation(GenerationOptions& options, OptionTable& table) {
   table.list("stop", "TEXT", "Ends the answer and is not part of it (repeatable)", options.stop);
 }
 
-Status check_generation(const GenerationOptions& options) {
-  ZLLM_TRY(const SamplingParameters parameters, sampling_parameters(options, nullptr));
-  return check_ranges(parameters);
+Status check_generation(const GenerationOptions& options, std::size_t vocabulary) {
+  ZLLM_TRY(const Request request, to_request(options));
+  const auto checked = zllm::sampling_parameters(request.sampling, {}, vocabulary);
+  return checked.ok() ? Status() : Error{Code::invalid_argument, checked.error().message};
 }
 
-Result<SamplingParameters> sampling_parameters(const GenerationOptions& options,
-                                               const Json *config) {
-  SamplingParameters parameters = model_sampling(config, kUnsetTemperature);
-  parameters.temperature = options.temperature.value_or(parameters.temperature);
-  parameters.top_p = options.top_p.value_or(parameters.top_p);
-  parameters.top_k = options.top_k.value_or(parameters.top_k);
-  parameters.min_p = options.min_p.value_or(parameters.min_p);
-  parameters.typical_p = options.typical_p.value_or(parameters.typical_p);
-  parameters.repetition_penalty =
-      options.repetition_penalty.value_or(parameters.repetition_penalty);
-  parameters.presence_penalty = options.presence_penalty;
-  parameters.frequency_penalty = options.frequency_penalty;
-  parameters.penalty_last_n = options.penalty_last_n;
-  parameters.seed = options.seed;
+Result<Request> to_request(const GenerationOptions& options) {
+  Request request;
+  request.reasoning.is_separate = false;
+  request.max_tokens = options.max_tokens;
+  request.stop = options.stop;
+  request.sampling = {.temperature = options.temperature,
+                      .top_p = options.top_p,
+                      .min_p = options.min_p,
+                      .typical_p = options.typical_p,
+                      .repetition_penalty = options.repetition_penalty,
+                      .presence_penalty = options.presence_penalty,
+                      .frequency_penalty = options.frequency_penalty,
+                      .top_k = options.top_k,
+                      .penalty_last_n = options.penalty_last_n,
+                      .seed = options.seed};
   for (const std::string& text : options.logit_bias) {
-    ZLLM_TRY(const LogitBias bias, parse_bias(text));
-    parameters.logit_bias.push_back(bias);
+    ZLLM_TRY(const auto bias, parse_bias(text));
+    request.sampling.logit_bias.push_back(bias);
   }
-  return parameters;
+  return request;
 }
 
 }  // namespace zllm::cli

@@ -1,13 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <zllm/base/json.h>
 #include <zllm/base/result.h>
-#include <zllm/sampling/parameters.h>
+#include <zllm/base/strong.h>
+#include <zllm/embedded/request.h>
 
 #include "commands/model_options.h"
 #include "option_table.h"
@@ -16,6 +18,9 @@ namespace zllm::cli {
 
 // Of an answer that states no length; the context may end it earlier.
 constexpr std::uint64_t kDefaultMaxTokens = 1024;
+// Where neither options nor the model's files say one: greedy, as in transformers.
+constexpr double kUnsetTemperature = 0;
+
 // What run and chat both ask of an answer. Sampling values that are not set come from the model.
 struct GenerationOptions {
   commands::ModelOptions model;
@@ -34,12 +39,13 @@ struct GenerationOptions {
 void describe_model(commands::ModelOptions& options, OptionTable& table);
 void describe_generation(GenerationOptions& options, OptionTable& table);
 
-// What is certain before a model is loaded: every option by itself and logit biases as text.
-Status check_generation(const GenerationOptions& options);
+// What a token id can be at most, where the model's vocabulary is not known yet.
+constexpr std::size_t kAnyVocabulary{std::numeric_limits<TokenId>::max()};
 
-// The options over the model's generation_config.json (may be null). Where neither sets a
-// temperature the answer is greedy, as in transformers, unless the model asks for do_sample.
-Result<sampling::SamplingParameters> sampling_parameters(const GenerationOptions& options,
-                                                         const Json *generation_config);
+// Every option by itself, and logit biases as text. vocabulary: ids that biases may name.
+Status check_generation(const GenerationOptions& options, std::size_t vocabulary = kAnyVocabulary);
+
+// A request without its input. Reasoning stays in the text as the model wrote it.
+Result<Request> to_request(const GenerationOptions& options);
 
 }  // namespace zllm::cli

@@ -1,16 +1,16 @@
 #include "run.h"
 
 #include <chrono>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <zllm/base/json.h>
-#include <zllm/base/text.h>
 #include <zllm/base/utf8.h>
 
 #include "answer.h"
-#include "conversation.h"
 #include "generation_options.h"
-#include "loaded_model.h"
+#include "load_engine.h"
 #include "output.h"
 #include "signals.h"
 
@@ -37,10 +37,6 @@ void describe(Options& options, OptionTable& table) {
 
 Status check(const Options& options) { return check_generation(options.generation); }
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 Result<std::string> prompt_text(const Options& options) {
   std::string prompt = options.prompt;
   if (prompt == "-") {
@@ -55,62 +51,76 @@ Result<std::string> prompt_text(const Options& options) {
   return prompt;
 }
 
-Result<std::vector<TokenId>> encode(const Options& options, const std::string& prompt,
-                                    const ModelText& text) {
-  if (options.raw || text.templates.empty()) {
+using Input = decltype(Request::input);
+
+Result<Input> input_of(const Options& options, std::string prompt, const Engine& engine) {
+  if (options.raw || !engine.info().has_chat_template) {
     if (!options.system.empty()) {
       return Error{Code::invalid_argument,
                    options.raw ? "--system needs a chat template, which --raw leaves out"
                                : "--system needs a chat template, and the model has none"};
     }
-    return text.tokenizer.encode(prompt, {.parse_special = options.raw, .add_begin = true});
+    ZLLM_TRY(std::vector<TokenId> tokens, result_of(engine.tokenize(prompt, true, options.raw)));
+    return Input(RawPrompt{std::move(tokens)});
   }
-  std::vector<Message> messages;
+  Conversation conversation;
   if (!options.system.empty()) {
-    messages.push_back({.role = "system", .content = options.system});
+    conversation.messages.push_back({.role = Role::system, .content = options.system});
   }
-  messages.push_back({.role = "user", .content = prompt});
-  return encode_conversation(text, messages);
+  conversation.messages.push_back({.role = Role::user, .content = std::move(prompt)});
+  return Input(std::move(conversation));
 }
 
-std::string to_json(const Answer& answer, double load_seconds, double first_token_seconds) {
+std::string_view finish_reason(StopReason reason) {
+  switch (reason) {
+    case StopReason::length:
+      return "length";
+    case StopReason::cancelled:
+      return "cancelled";
+    case StopReason::end:
+    case StopReason::stop:
+    case StopReason::calls:
+      break;
+  }
+  return "stop";
+}
+
+std::string to_json(const GivenAnswer& answer, double load_seconds) {
   Json::Array tokens;
-  for (const TokenId token : answer.generation.tokens) {
+  for (const TokenId token : answer.tokens) {
     tokens.push_back(Json(std::int64_t{token}));
   }
-  Json::Object timings = {{"load_seconds", Json(load_seconds)},
-                          {"prefill_seconds", Json(answer.generation.prefill_seconds)},
-                          {"time_to_first_token_seconds", Json(first_token_seconds)},
-                          {"decode_seconds", Json(answer.generation.decode_seconds)}};
-  const Json json(
-      Json::Object{{"text", Json(answer.text)},
-                   {"tokens", Json(std::move(tokens))},
-                   {"finish_reason", Json(answer.finish_reason)},
-                   {"prompt_tokens", Json(std::uint64_t{answer.generation.prompt_tokens})},
-                   {"cached", Json(std::uint64_t{answer.generation.reused_tokens})},
-                   {"timings", Json(std::move(timings))}});
+  const AnswerTimings& timings = answer.timings;
+  const double first_token = load_seconds + timings.queue_seconds + timings.prefill_seconds;
+  const Json json(Json::Object{
+      {"text", Json(answer.text)},
+      {"tokens", Json(std::move(tokens))},
+      {"finish_reason", Json(std::string(finish_reason(answer.reason)))},
+      {"prompt_tokens", Json(answer.prompt_tokens)},
+      {"cached", Json(answer.cached_tokens)},
+      {"timings", Json(Json::Object{{"load_seconds", Json(load_seconds)},
+                                    {"prefill_seconds", Json(timings.prefill_seconds)},
+                                    {"time_to_first_token_seconds", Json(first_token)},
+                                    {"decode_seconds", Json(timings.decode_seconds)}})}});
   return json.dump() + "\n";
 }
 
 Status run(const Options& options) {
-  ZLLM_TRY(const std::string prompt, prompt_text(options));
+  ZLLM_TRY(std::string prompt, prompt_text(options));
   const Clock::time_point start = Clock::now();
-  ZLLM_TRY(LoadedModel model, load_for_answers(options.generation));
-  const double load_seconds = seconds_since(start);
-  AnswerRequest request{.max_tokens = options.generation.max_tokens,
-                        .stop = options.generation.stop};
-  ZLLM_TRY(request.prompt, encode(options, prompt, model.text));
-  ZLLM_TRY(engine::Session session,
-           engine::Session::create(model.model.model(),
-                                   request.prompt.size() + options.generation.max_tokens));
+  ZLLM_TRY(const std::unique_ptr<Engine> engine, load_engine(options.generation, Turns::one));
+  const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  ZLLM_TRY(Request request, to_request(options.generation));
+  ZLLM_TRY(request.input, input_of(options, std::move(prompt), *engine));
+  if (options.json) {
+    request.top_log_probabilities = 0;  // with them tokens are told
+  }
   const NotedSignals signals;
   const auto show = [&](std::string_view piece) {
     return options.json ? Status() : write_out(piece);
   };
-  ZLLM_TRY(const Answer given, answer(model, session, request, signals, show));
-  ZLLM_TRY(write_out(
-      options.json ? to_json(given, load_seconds, load_seconds + given.generation.prefill_seconds)
-                   : "\n"));
+  ZLLM_TRY(const GivenAnswer given, answer(*engine, request, signals, show));
+  ZLLM_TRY(write_out(options.json ? to_json(given, load_seconds) : "\n"));
   if (signals.number() != 0) {
     return Error{Code::cancelled, "stopped by a signal"};
   }

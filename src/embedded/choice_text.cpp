@@ -79,8 +79,7 @@ void ChoiceText::finish(const engine::ChoiceFinished& finished, std::vector<Even
   if (is_ended_) {
     return;
   }
-  const bool is_complete = finished.reason == engine::FinishReason::end_token ||
-                           finished.reason == engine::FinishReason::stopped;
+  const bool is_complete = finished.reason == engine::FinishReason::end_token;
   flush(is_complete ? family::Ending::complete : family::Ending::cut, out);
   if (is_ended_) {
     return;
@@ -92,7 +91,6 @@ void ChoiceText::finish(const engine::ChoiceFinished& finished, std::vector<Even
     case engine::FinishReason::cancelled:
       return end(StopReason::cancelled, out);
     case engine::FinishReason::end_token:
-    case engine::FinishReason::stopped:
       break;
   }
   const bool is_asked =

@@ -6,6 +6,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/embedded/fence_plan.h>
+#include <zllm/embedded/model_fences.h>
 #include <zllm/embedded/prompt.h>
 #include <zllm/embedded/request_check.h>
 #include <zllm/embedded/running_answer.h>
@@ -29,16 +30,13 @@ Failure refused(const Error& error) {
 
 class LoadedEngine final : public Engine {
  public:
-  LoadedEngine(EngineParts parts, text::FenceFactory fences, const family::Family& family)
-      : model_(std::move(parts.model)),
-        text_(std::move(parts.text)),
-        guard_(text_.tokenizer),
-        end_tokens_(std::move(parts.end_tokens)),
-        generation_config_(std::move(parts.generation_config)),
-        fences_(std::move(fences)),
+  LoadedEngine(EngineParts parts, const family::Family& family)
+      : parts_(std::move(parts)),
+        guard_(parts_.text.tokenizer),
+        fences_(parts_.text.tokenizer, parts_.end_tokens),
         family_(family) {}
 
-  Status start(const EngineOptions& options, EngineParts& parts);
+  Status start(const EngineOptions& options);
 
   Outcome<std::unique_ptr<Answer>> submit(Request request) override;
   Outcome<std::string> render(const Request& request) const override;
@@ -47,36 +45,37 @@ class LoadedEngine final : public Engine {
                                          bool parse_special) const override;
   Outcome<std::string> detokenize(const std::vector<TokenId>& tokens) const override;
   std::string token_bytes(TokenId token) const override {
-    return std::string(text_.tokenizer.token_bytes(token));
+    return std::string(tokenizer().token_bytes(token));
   }
   const EngineInfo& info() const override { return info_; }
   engine::Statistics statistics() const override { return loop_->statistics(); }
 
  private:
+  const text::Tokenizer& tokenizer() const { return parts_.text.tokenizer; }
   std::size_t vocabulary() const {
-    return std::min<std::size_t>(text_.tokenizer.vocabulary_size(),
-                                 model_->info().limits.vocabulary);
+    return std::min<std::size_t>(tokenizer().vocabulary_size(),
+                                 parts_.model->info().limits.vocabulary);
   }
+  EngineInfo describe(double usual_temperature) const;
   // context: as for make_prompt.
   Outcome<Prompt> checked_prompt(const Request& request, std::uint64_t context = 0) const;
-  Outcome<std::unique_ptr<engine::Fence>> make_fence(const FenceInput& input) const;
+  Outcome<std::unique_ptr<engine::Fence>> make_fence(const Request& request, const Prompt& prompt,
+                                                     bool is_reasoning_open) const;
   Outcome<engine::Request> engine_request(const Request& request, const Prompt& prompt) const;
   AnswerPlan answer_plan(const Request& request, Prompt prompt, bool is_reasoning_open) const;
-  EngineInfo describe(const EngineParts& parts) const;
 
-  std::unique_ptr<runtime::AnyModel> model_;
-  ModelText text_;
+  EngineParts parts_;
   text::PromptGuard guard_;
-  std::vector<TokenId> end_tokens_;
-  std::optional<Json> generation_config_;
-  text::FenceFactory fences_;
+  ModelFences fences_;
   const family::Family& family_;
   EngineInfo info_;
   std::unique_ptr<engine::Loop> loop_;  // ends before the model
 };
 
-EngineInfo LoadedEngine::describe(const EngineParts& parts) const {
-  const runtime::ModelInfo& model = model_->info();
+EngineInfo LoadedEngine::describe(double usual_temperature) const {
+  const runtime::ModelInfo& model = parts_.model->info();
+  const text::ChatTemplateSet& templates = parts_.text.templates;
+  const auto& config = parts_.generation_config;
   EngineInfo info{.path = model.path,
                   .architecture = model.architecture,
                   .backend = model.backend,
@@ -85,23 +84,26 @@ EngineInfo LoadedEngine::describe(const EngineParts& parts) const {
                   .weight_bytes = model.weight_bytes,
                   .context = model.limits.context,
                   .vocabulary = vocabulary(),
-                  .has_chat_template = !text_.templates.empty(),
-                  .warnings = parts.warnings};
-  if (const auto chosen = text_.templates.choose(true); chosen.ok()) {
+                  .has_chat_template = !templates.empty(),
+                  .sampling = model_sampling(config ? &*config : nullptr, usual_temperature),
+                  .warnings = parts_.warnings};
+  if (const auto chosen = templates.choose(true); chosen.ok()) {
     info.template_takes_tools = chosen->mentions_tools();
   }
-  const auto odd = text_.tokenizer.warnings();
+  const auto odd = tokenizer().warnings();
   info.warnings.insert(info.warnings.end(), odd.begin(), odd.end());
+  if (const Status usual = sampling::validate(info.sampling, vocabulary()); !usual.ok()) {
+    info.warnings.push_back(
+        concat("generation_config.json is passed over: ", usual.error().message));
+    info.sampling = model_sampling(nullptr, usual_temperature);
+  }
   return info;
 }
 
-Status LoadedEngine::start(const EngineOptions& options, EngineParts& parts) {
-  info_ = describe(parts);
-  const Json *config = generation_config_ ? &*generation_config_ : nullptr;
-  if (const auto usual = sampling_parameters({}, config, vocabulary()); !usual.ok()) {
-    info_.warnings.push_back(
-        concat("generation_config.json is passed over: ", usual.error().message));
-    generation_config_.reset();
+Status LoadedEngine::start(const EngineOptions& options) {
+  info_ = describe(options.usual_temperature);
+  if (options.prepares_fences) {
+    ZLLM_TRY(fences_.get());
   }
   engine::LoopOptions loop{.sequences = options.max_concurrent,
                            .prefill_rows = options.prefill_budget,
@@ -109,18 +111,18 @@ Status LoadedEngine::start(const EngineOptions& options, EngineParts& parts) {
                            .swap_bytes = options.swap_bytes,
                            .prefix_cache = {.is_enabled = options.prefix_cache,
                                             .bytes = options.prefix_cache_bytes,
-                                            .entries = parts.cached_states,
+                                            .entries = parts_.cached_states,
                                             .disk_folder = options.prefix_cache_folder,
                                             .disk_bytes = options.prefix_cache_folder_bytes,
-                                            .model_identity = parts.identity},
-                           .check = std::move(parts.check)};
-  ZLLM_TRY(loop_, engine::Loop::start(*model_, std::move(loop)));
+                                            .model_identity = parts_.identity},
+                           .check = parts_.check};
+  ZLLM_TRY(loop_, engine::Loop::start(*parts_.model, std::move(loop)));
   return {};
 }
 
 Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request, std::uint64_t context) const {
-  ZLLM_TRY(check_request(request, text_.tokenizer));
-  ZLLM_TRY(Prompt prompt, make_prompt(text_, guard_, request, context));
+  ZLLM_TRY(check_request(request, tokenizer()));
+  ZLLM_TRY(Prompt prompt, make_prompt(parts_.text, guard_, request, context));
   const std::string field =
       std::holds_alternative<Conversation>(request.input) ? "messages" : "prompt";
   if (prompt.tokens.empty()) {
@@ -137,9 +139,25 @@ Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request, std::uint64
   return prompt;
 }
 
-Outcome<std::unique_ptr<engine::Fence>> LoadedEngine::make_fence(const FenceInput& input) const {
-  ZLLM_TRY(const FencePlan plan, plan_fence(input));
-  auto fence = fences_.make(plan.spec);
+// Null where the request asks for nothing that needs one.
+Outcome<std::unique_ptr<engine::Fence>> LoadedEngine::make_fence(const Request& request,
+                                                                 const Prompt& prompt,
+                                                                 bool is_reasoning_open) const {
+  if (!may_need_fence(request)) {
+    return std::unique_ptr<engine::Fence>();
+  }
+  ZLLM_TRY(const text::FenceFactory *fences, fences_.get());
+  const std::string_view begin = family_.reasoning_begin();
+  const bool may_reason = std::holds_alternative<Conversation>(request.input) &&
+                          request.reasoning.is_enabled.value_or(true) && !begin.empty() &&
+                          prompt.template_source.find(begin) != std::string::npos;
+  ZLLM_TRY(const FencePlan plan, plan_fence({.request = request,
+                                             .family = family_,
+                                             .tokenizer = tokenizer(),
+                                             .fences = *fences,
+                                             .is_reasoning_open = is_reasoning_open,
+                                             .may_reason = may_reason}));
+  auto fence = fences->make(plan.spec);
   if (!fence.ok()) {
     Failure failure = Failure::from(fence.error(), plan.field);
     if (failure.kind == FailureKind::out_of_memory) {
@@ -157,17 +175,17 @@ Outcome<engine::Request> LoadedEngine::engine_request(const Request& request,
   if (length >= context) {
     return too_long(request, to_text(length), context);
   }
-  const Json *config = generation_config_ ? &*generation_config_ : nullptr;
   engine::Request made;
   made.prompt = prompt.tokens;
-  ZLLM_TRY(made.sampling, sampling_parameters(request.sampling, config, vocabulary()));
+  ZLLM_TRY(made.sampling, sampling_parameters(request.sampling, info_.sampling, vocabulary()));
   made.choices = std::max(request.choices, request.candidates);
   made.max_tokens =
       std::clamp<std::uint64_t>(request.max_tokens.value_or(context), 1, context - length);
   made.min_tokens = request.min_tokens;
   made.end_tokens = request.stop_tokens;
   if (!request.ignores_end) {
-    made.end_tokens.insert(made.end_tokens.end(), end_tokens_.begin(), end_tokens_.end());
+    made.end_tokens.insert(made.end_tokens.end(), parts_.end_tokens.begin(),
+                           parts_.end_tokens.end());
   }
   made.vocabulary = vocabulary();
   made.top_log_probabilities = request.top_log_probabilities;
@@ -205,7 +223,7 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
       conversation == nullptr ? std::vector<family::Tool>() : family_tools(conversation->tools);
   for (std::uint32_t i = 0; i < std::max(request.choices, request.candidates); ++i) {
     // check_request has made them once.
-    ChoiceParts parts{.tokenizer = text_.tokenizer,
+    ChoiceParts parts{.tokenizer = tokenizer(),
                       .parser = nullptr,
                       .stops = *text::StopStrings::create(request.stop),
                       .stop_tokens = request.stop_tokens,
@@ -230,15 +248,7 @@ Outcome<std::unique_ptr<Answer>> LoadedEngine::submit(Request request) {
   ZLLM_TRY(engine::Request made, engine_request(request, prompt));
   const bool is_chat = std::holds_alternative<Conversation>(request.input);
   const bool is_open = is_chat && family::is_reasoning_open(family_, prompt.text);
-  const std::string_view begin = family_.reasoning_begin();
-  const bool may_reason = is_chat && request.reasoning.is_enabled.value_or(true) &&
-                          !begin.empty() && prompt.template_source.find(begin) != std::string::npos;
-  ZLLM_TRY(made.fence, make_fence({.request = request,
-                                   .family = family_,
-                                   .tokenizer = text_.tokenizer,
-                                   .fences = fences_,
-                                   .is_reasoning_open = is_open,
-                                   .may_reason = may_reason}));
+  ZLLM_TRY(made.fence, make_fence(request, prompt, is_open));
   AnswerPlan plan = answer_plan(request, std::move(prompt), is_open);
   auto stream = loop_->submit(std::move(made));
   if (!stream.ok()) {
@@ -261,7 +271,7 @@ Outcome<std::uint64_t> LoadedEngine::count_prompt_tokens(const Request& request)
 Outcome<std::vector<TokenId>> LoadedEngine::tokenize(std::string_view text, bool add_special,
                                                      bool parse_special) const {
   auto tokens =
-      text_.tokenizer.encode(text, {.parse_special = parse_special, .add_begin = add_special});
+      tokenizer().encode(text, {.parse_special = parse_special, .add_begin = add_special});
   if (!tokens.ok()) {
     return Failure::from(tokens.error(), "content");
   }
@@ -269,7 +279,7 @@ Outcome<std::vector<TokenId>> LoadedEngine::tokenize(std::string_view text, bool
 }
 
 Outcome<std::string> LoadedEngine::detokenize(const std::vector<TokenId>& tokens) const {
-  auto text = text_.tokenizer.decode(tokens);
+  auto text = tokenizer().decode(tokens);
   if (!text.ok()) {
     return Failure::from(text.error(), "tokens");
   }
@@ -310,17 +320,8 @@ Result<std::unique_ptr<Engine>> Engine::create(EngineParts parts, const EngineOp
   }
   ZLLM_TRY(const family::Family *chosen, choose_family(options.family, parts.text));
   add_missing(parts.end_tokens, parts.text.tokenizer.end_tokens());
-  ZLLM_TRY(text::FenceFactory fences,
-           text::FenceFactory::create(parts.text.tokenizer, parts.end_tokens));
-  EngineParts rest{.model = nullptr,
-                   .text = parts.text,
-                   .end_tokens = {},
-                   .warnings = std::move(parts.warnings),
-                   .check = std::move(parts.check),
-                   .identity = std::move(parts.identity),
-                   .cached_states = parts.cached_states};
-  auto engine = std::make_unique<LoadedEngine>(std::move(parts), std::move(fences), *chosen);
-  ZLLM_TRY(engine->start(options, rest));
+  auto engine = std::make_unique<LoadedEngine>(std::move(parts), *chosen);
+  ZLLM_TRY(engine->start(options));
   return std::unique_ptr<Engine>(std::move(engine));
 }
 

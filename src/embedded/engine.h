@@ -12,6 +12,7 @@
 #include <zllm/embedded/failure.h>
 #include <zllm/embedded/request.h>
 #include <zllm/engine/statistics.h>
+#include <zllm/sampling/parameters.h>
 
 namespace zllm {
 
@@ -26,6 +27,7 @@ struct EngineInfo {
   std::uint64_t vocabulary = 0;
   bool has_chat_template = false;
   bool template_takes_tools = false;
+  sampling::SamplingParameters sampling;  // of a request that sets nothing, but for its seed
   std::vector<std::string> warnings;
 };
 

@@ -34,6 +34,8 @@ struct EngineOptions {
   std::string chat_template = {};  // source, in place of the model's own
   std::string family = {};         // of output; empty = by the template
   std::string pre_tokenizer = {};  // of a GGUF file without one
+  double usual_temperature = 1;    // where neither a request nor the model's files say one
+  bool prepares_fences = true;     // at load; off: by the first request that needs them
 };
 
 // What an Engine stands on.

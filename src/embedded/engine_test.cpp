@@ -208,6 +208,36 @@ TEST(Engine, AFormatHoldsAgainstTheModelsWill) {
   EXPECT_EQ(refusal(*engine, std::move(broken)).field, "response_format");
 }
 
+TEST(Engine, FencesMayBeMadeByWhoNeedsThemFirst) {
+  EngineOptions options;
+  options.chat_template = testing::kTemplate;
+  options.prepares_fences = false;
+  const auto engine = Engine::create(testing::scripted_parts("I would rather chat."), options);
+  ASSERT_TRUE(engine.ok());
+  EXPECT_EQ(ask(**engine, question()).choices[0].content, "I would rather chat.");
+  for (const auto *wanted : {"17", "18"}) {
+    Request request = question();
+    request.format = {.kind = FormatKind::regex, .source = wanted};
+    EXPECT_EQ(ask(**engine, std::move(request)).choices[0].content, wanted);
+  }
+}
+
+TEST(Engine, WhatARequestLeavesOpenIsTheModelsChoiceThenTheCallers) {
+  const auto sampling_of = [](std::string_view config) {
+    EngineParts parts = testing::scripted_parts("x");
+    parts.generation_config = *Json::parse(config, "");
+    const auto engine = Engine::create(std::move(parts), {.model = {}, .usual_temperature = 0.25});
+    return std::pair((*engine)->info().sampling, (*engine)->info().warnings.size());
+  };
+  EXPECT_EQ(sampling_of("{}").first.temperature, 0.25);
+  const auto [own, no_warnings] = sampling_of(R"({"temperature": 0.5, "top_p": 0.75})");
+  EXPECT_EQ(std::pair(own.temperature, own.top_p), std::pair(0.5, 0.75));
+  EXPECT_EQ(no_warnings, 0u);
+  const auto [without, warnings] = sampling_of(R"({"temperature": 0.5, "top_p": 7})");
+  EXPECT_EQ(std::pair(without.temperature, without.top_p), std::pair(0.25, 1.0));
+  EXPECT_EQ(warnings, 1u);
+}
+
 TEST(Engine, CancelEndsAnAnswerAndNoOther) {
   const auto engine = engine_of("word ");
   Request endless = question();

@@ -145,6 +145,15 @@ Outcome<Done> plan_calls(const FenceInput& input, const Conversation& conversati
   return Done();
 }
 
+// The conversation of a request that lets the model call tools, else null.
+const Conversation *calling(const Request& request) {
+  const auto *conversation = std::get_if<Conversation>(&request.input);
+  return conversation != nullptr && !conversation->tools.empty() &&
+                 conversation->tool_choice.rule != ToolRule::none
+             ? conversation
+             : nullptr;
+}
+
 }  // namespace
 
 std::vector<family::Tool> family_tools(std::span<const Tool> tools,
@@ -161,15 +170,19 @@ std::vector<family::Tool> family_tools(std::span<const Tool> tools,
   return chosen;
 }
 
+bool may_need_fence(const Request& request) {
+  return request.format.kind != FormatKind::text || request.reasoning.budget ||
+         calling(request) != nullptr;
+}
+
 Outcome<FencePlan> plan_fence(const FenceInput& input) {
   FencePlan plan{.spec = {.constraint = format_constraint(input.request.format)},
                  .field = "response_format"};
-  const auto *conversation = std::get_if<Conversation>(&input.request.input);
-  if (conversation != nullptr && !conversation->tools.empty() &&
-      conversation->tool_choice.rule != ToolRule::none) {
+  if (const Conversation *conversation = calling(input.request)) {
     ZLLM_TRY(plan_calls(input, *conversation, plan));
   }
-  if (conversation != nullptr && (plan.spec.constraint || input.request.reasoning.budget)) {
+  const bool is_chat = std::holds_alternative<Conversation>(input.request.input);
+  if (is_chat && (plan.spec.constraint || input.request.reasoning.budget)) {
     plan.spec.thinking = thinking(input);
   }
   return plan;

@@ -30,6 +30,9 @@ struct FencePlan {
 std::vector<text::family::Tool> family_tools(std::span<const Tool> tools,
                                              std::span<const std::string> only = {});
 
+// Whether anything of the request may need a fence; else plan_fence constrains nothing.
+bool may_need_fence(const Request& request);
+
 // What the request's format, tool choice and reasoning budget ask of every token. Calls are fenced
 // where one must come, where not every tool may be called, and where one of them is strict.
 Outcome<FencePlan> plan_fence(const FenceInput& input);

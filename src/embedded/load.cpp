@@ -76,6 +76,9 @@ Result<Loaded> load_into(const Room& room, const EngineOptions& options) {
 
 // Sizes are judged before any weight loads, so that another try costs little.
 Result<Loaded> load_model(const EngineOptions& options) {
+  if (options.max_concurrent == 1 && !options.prefix_cache) {
+    return load_into({}, options);  // one answer at a time, of which nothing is kept
+  }
   for (const Room& room : kRooms) {
     auto loaded = load_into(room, options);
     const bool is_last = &room == &kRooms.back();

@@ -84,7 +84,7 @@ TEST(CheckRequest, AResultAnswersACallBeforeIt) {
 
 TEST(SamplingParameters, EachOptionIsCheckedByName) {
   const auto field = [](SamplingOptions options) {
-    const auto made = sampling_parameters(options, nullptr, 100);
+    const auto made = sampling_parameters(options, {}, 100);
     return made.ok() ? std::string() : made.error().field;
   };
   EXPECT_EQ(field({}), "");
@@ -100,18 +100,17 @@ TEST(SamplingParameters, EachOptionIsCheckedByName) {
 TEST(SamplingParameters, TheModelsConfigurationStandsBehindTheOptions) {
   const Json config =
       *Json::parse(R"({"do_sample": true, "temperature": 0.6, "top_p": 0.9, "top_k": 20})", "");
-  const auto made = sampling_parameters({.top_p = 0.5}, &config, 100);
+  const auto made = sampling_parameters({.top_p = 0.5}, model_sampling(&config, 1), 100);
   ASSERT_TRUE(made.ok());
   auto parameters = made;
   EXPECT_EQ(parameters->temperature, 0.6);
   EXPECT_EQ(parameters->top_p, 0.5);
   EXPECT_EQ(parameters->top_k, 20);
-  EXPECT_EQ(sampling_parameters({}, nullptr, 100)->temperature, 1.0);
+  EXPECT_EQ(model_sampling(nullptr, 0.3).temperature, 0.3);
   const Json greedy = *Json::parse(R"({"do_sample": false, "temperature": 0.6})", "");
-  EXPECT_EQ(sampling_parameters({}, &greedy, 100)->temperature, 0.0);
-  EXPECT_EQ(sampling_parameters({.seed = 7}, nullptr, 100)->seed, 7u);
-  EXPECT_NE(sampling_parameters({}, nullptr, 100)->seed,
-            sampling_parameters({}, nullptr, 100)->seed);
+  EXPECT_EQ(model_sampling(&greedy, 1).temperature, 0.0);
+  EXPECT_EQ(sampling_parameters({.seed = 7}, {}, 100)->seed, 7u);
+  EXPECT_NE(sampling_parameters({}, {}, 100)->seed, sampling_parameters({}, {}, 100)->seed);
 }
 
 TEST(ConversationJson, IsWhatTransformersHandsToTemplates) {

@@ -62,7 +62,7 @@ SamplingParameters model_sampling(const Json *generation_config, double temperat
 }
 
 Outcome<SamplingParameters> sampling_parameters(const SamplingOptions& options,
-                                                const Json *generation_config,
+                                                const SamplingParameters& usual,
                                                 std::size_t vocabulary) {
   using P = SamplingParameters;
   using O = SamplingOptions;
@@ -79,7 +79,7 @@ Outcome<SamplingParameters> sampling_parameters(const SamplingOptions& options,
        {&P::repetition_penalty, &O::repetition_penalty, "repetition_penalty"},
        {&P::presence_penalty, &O::presence_penalty, "presence_penalty"},
        {&P::frequency_penalty, &O::frequency_penalty, "frequency_penalty"}}};
-  P parameters = model_sampling(generation_config, kSampledTemperature);
+  P parameters = usual;
   for (const Number& number : kNumbers) {
     ZLLM_TRY(set(parameters, number.member, options.*number.option, number.field));
   }

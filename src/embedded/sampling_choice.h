@@ -13,10 +13,10 @@ namespace zllm {
 // whether to sample. A model that is not to be sampled is greedy.
 sampling::SamplingParameters model_sampling(const Json *generation_config, double temperature);
 
-// The options over the model's generation_config.json (may be null), with a fresh seed where none
-// is given. Refuses values out of their range by field; bias only for ids below `vocabulary`.
+// The options over the model's usual parameters, with a fresh seed where none is given. Refuses
+// values out of their range by field; bias only for ids below `vocabulary`.
 Outcome<sampling::SamplingParameters> sampling_parameters(const SamplingOptions& options,
-                                                          const Json *generation_config,
+                                                          const sampling::SamplingParameters& usual,
                                                           std::size_t vocabulary);
 
 }  // namespace zllm

@@ -98,18 +98,21 @@ constexpr std::string_view kToolTemplate =
     "{% for m in messages %}<|im_start|>{{ m.role }}: {{ m.content }}<|im_end|>{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>{% endif %}";
 
+inline EngineParts scripted_parts(std::string_view script) {
+  const text::Tokenizer tokenizer = small_tokenizer();
+  return {.model = std::make_unique<ScriptedModel>(tokenizer, script),
+          .text = {.tokenizer = tokenizer, .templates = {}, .special_tokens = {}},
+          .end_tokens = {*tokenizer.id_of(kEnd)}};
+}
+
 inline Result<std::unique_ptr<Engine>> scripted_engine(std::string_view script,
                                                        std::string_view chat_template = kTemplate,
                                                        std::string family = {}) {
-  const text::Tokenizer tokenizer = small_tokenizer();
-  EngineParts parts{.model = std::make_unique<ScriptedModel>(tokenizer, script),
-                    .text = {.tokenizer = tokenizer, .templates = {}, .special_tokens = {}},
-                    .end_tokens = {*tokenizer.id_of(kEnd)}};
   EngineOptions options;
   options.chat_template = chat_template;
   options.family = std::move(family);
   options.max_concurrent = 4;
-  return Engine::create(std::move(parts), options);
+  return Engine::create(scripted_parts(script), options);
 }
 
 }  // namespace zllm::testing

@@ -13,7 +13,7 @@
 namespace zllm::engine {
 
 // Turns logits into tokens and events. Every token depends on the request, the choice and its place
-// alone (engine/generation.h). An error concerns the one request.
+// alone, whatever else runs. An error concerns the one request.
 class AnswerWriter {
  public:
   AnswerWriter(const runtime::RoundLimits& limits, Statistics& statistics)

@@ -7,10 +7,15 @@
 
 #include <zllm/base/result.h>
 #include <zllm/base/strong.h>
-#include <zllm/engine/generation.h>
 #include <zllm/sampling/log_probabilities.h>
 
 namespace zllm::engine {
+
+enum class FinishReason : std::uint8_t {
+  end_token,
+  length,     // max_tokens or the context is reached
+  cancelled,  // as asked
+};
 
 // The prompt is computed.
 struct PromptRead {

@@ -77,7 +77,7 @@ void run_mix(const Mix& mix, std::uint64_t seed, Statistics& last) {
   for (const Case& one : cases) {
     EXPECT_EQ(one.asked.failure(), "");
     for (std::uint32_t choice = 0; choice < one.copy.choices; ++choice) {
-      const Generation wanted = alone<Model>(one.copy, choice, mix.sizes);
+      const LoneAnswer wanted = alone<Model>(one.copy, choice, mix.sizes);
       std::vector<TokenId> tokens = wanted.tokens;
       if (one.asked.reason(choice) == FinishReason::cancelled) {
         EXPECT_TRUE(one.is_cancelled);

@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <zllm/engine/generation.h>
+#include <zllm/engine/alone_test-inl.h>
 #include <zllm/engine/scheduler.h>
 #include <zllm/engine/scheduler_model_test-inl.h>
-#include <zllm/engine/session.h>
 
 // A scheduler without a thread; included by tests alone.
 namespace zllm::engine {
@@ -58,9 +57,7 @@ struct Asked {
   }
   void note(Ended seen) { ended = std::move(seen); }
 
-  FinishReason reason(std::size_t choice = 0) const {
-    return finished.at(choice).value_or(ChoiceFinished{.reason = FinishReason::stopped}).reason;
-  }
+  FinishReason reason(std::size_t choice = 0) const { return finished.at(choice).value().reason; }
   std::string failure() const {
     return ended && ended->failure ? ended->failure->error.message : std::string();
   }
@@ -129,24 +126,6 @@ inline Request plain_request(std::vector<TokenId> prompt, std::uint64_t max_toke
   request.max_tokens = max_tokens;
   request.sampling.seed = seed;
   return request;
-}
-
-// What the request answers alone, by a session on a model of its own.
-template <class Model>
-Generation alone(const Request& request, std::uint64_t choice = 0, hashed::Sizes sizes = {}) {
-  sizes.pages = 10000;
-  Model model(sizes);
-  auto session = Session::create(model);
-  GenerationRequest wanted;
-  wanted.prompt = request.prompt;
-  wanted.sampling = request.sampling;
-  wanted.choice = choice;
-  wanted.max_tokens = request.max_tokens;
-  wanted.end_tokens = request.end_tokens;
-  wanted.vocabulary = request.vocabulary;
-  auto answer = generate(*session, wanted, [](TokenId) { return true; });
-  EXPECT_TRUE(answer.ok());
-  return *std::move(answer);
 }
 
 }  // namespace zllm::engine

@@ -15,11 +15,11 @@ class Scheduling : public testing::Test {};
 using Models = testing::Types<hashed::PagedModel, hashed::RecurrentModel>;
 TYPED_TEST_SUITE(Scheduling, Models);
 
-TYPED_TEST(Scheduling, AnswersLikeASessionAndTellsInOrder) {
+TYPED_TEST(Scheduling, AnswersAsAloneAndTellsInOrder) {
   SchedulerBench<TypeParam> bench;
   Request request = plain_request(some_tokens(70, 1), 20, 3);
   request.end_tokens = {11};
-  const Generation wanted = alone<TypeParam>(request);
+  const LoneAnswer wanted = alone<TypeParam>(request);
   Asked asked = bench.ask(std::move(request));
   bench.run();
   asked.read();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 namespace zllm::runtime {
 namespace {
@@ -30,16 +31,12 @@ std::vector<std::uint32_t> rows_wanted(PrefillLogits logits, std::size_t rows, b
 }  // namespace
 
 Result<RoundOutput> prefill(AnyModel& model, SequenceId sequence, std::span<const TokenId> tokens,
-                            PrefillLogits logits, std::stop_token stop,
-                            const PrefillProgress& progress) {
+                            PrefillLogits logits) {
   RoundOutput all;
   all.vocabulary = model.info().limits.vocabulary;
   const std::size_t total = tokens.size();
   std::size_t done = 0;
   while (done < total) {
-    if (stop.stop_requested()) {
-      return Error{Code::cancelled, "cancelled while the prompt was read"};
-    }
     ZLLM_TRY(const std::uint64_t start, model.states().rows(sequence));
     const std::size_t count = std::min<std::size_t>(model.info().limits.rows, total - done);
     const std::span<const TokenId> chunk = tokens.subspan(done, count);
@@ -51,9 +48,6 @@ Result<RoundOutput> prefill(AnyModel& model, SequenceId sequence, std::span<cons
     ZLLM_TRY(RoundOutput output, run_segment(model, std::move(segment)));
     all.logits.insert(all.logits.end(), output.logits.begin(), output.logits.end());
     done += count;
-    if (progress) {
-      progress(done, total);
-    }
   }
   return all;
 }
