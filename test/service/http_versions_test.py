@@ -12,7 +12,7 @@ import unittest
 import httpx
 
 from harness import PROGRAM, ROOT, Server, model, parse_events
-from wire import WireCase, chat_body, endless_body
+from wire import Wire, WireCase, chat_body, endless_body, request_of
 
 sys.path.insert(0, str(ROOT / "tools/check"))
 
@@ -147,6 +147,16 @@ class TlsTest(WireCase):
                 self.assertIn(f'h3=":{self.server.port}"', reply.headers["alt-svc"])
                 answers.append(settled(reply.text))
         self.assertEqual(*answers)
+
+    def test_a_client_that_leaves_its_stream_ends_nothing_else(self):
+        for _ in range(3):
+            with Wire(self.server.port) as wire:
+                wire.socket = self.context().wrap_socket(wire.socket, server_hostname="localhost")
+                wire.file = wire.socket.makefile("rb")
+                wire.send(request_of("POST", CHAT, endless_body()))
+                self.assertEqual(wire.head().status, 200)
+                self.assertTrue(wire.chunk())
+            self.wait_until_idle()
 
     def test_what_does_not_speak_tls_breaks_nothing(self):
         for data in (b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n",

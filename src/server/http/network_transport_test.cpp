@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <future>
 #include <mutex>
@@ -174,6 +175,12 @@ TEST(NetworkTransport, AClientThatLeavesIsNoticedWithoutAWrite) {
     again.get_future().wait();
     got.writer->set_notifier(nullptr);
   }
+}
+
+TEST(NetworkTransport, AWriteToAClientThatLeftEndsNoProcess) {
+  std::signal(SIGPIPE, SIG_DFL);
+  const Served served;
+  std::raise(SIGPIPE);
 }
 
 TEST(NetworkTransport, ASlowReaderKeepsWhatItHasNotTakenPending) {
