@@ -96,6 +96,10 @@ void HttpStream::set_notifier(std::function<void()> notifier) {
   }
 }
 
+Status check_tls(std::string_view certificate, std::string_view key) {
+  return call(edge_http_check_tls, slice(certificate), slice(key));
+}
+
 Result<std::unique_ptr<HttpServer>> HttpServer::serve(const EdgeHttpOptions& options,
                                                       HttpHandler handler) {
   // Programs in Rust begin so, and its sockets count on it: a client that leaves while something is

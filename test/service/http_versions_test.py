@@ -241,8 +241,8 @@ class TlsTest(WireCase):
 
 
 class CertificateTest(unittest.TestCase):
-    def failure(self, certificate, key):
-        options = ["--tls-certificate", str(certificate), "--tls-key", str(key)]
+    def failure(self, certificate, key, *more):
+        options = [*more, "--tls-certificate", str(certificate), "--tls-key", str(key)]
         done = subprocess.run([PROGRAM, "serve", "--port", "0", "--model", model(), *options],
                               capture_output=True, text=True, timeout=30)
         self.assertNotEqual(done.returncode, 0)
@@ -269,6 +269,7 @@ class CertificateTest(unittest.TestCase):
                     (certificate, certificate, "certificate.pem")):
                 with self.subTest(certificate=first.name, key=second.name):
                     self.assertIn(wrong, self.failure(first, second))
+                    self.assertIn(wrong, self.failure(first, second, "--check-config"))
 
     def test_both_files_are_needed(self):
         done = subprocess.run([PROGRAM, "serve", "--tls-key", "a"], capture_output=True, text=True)

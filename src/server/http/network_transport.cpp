@@ -103,6 +103,12 @@ EdgeHttpOptions to_raw(const TransportOptions& options) {
 
 }  // namespace
 
+Status check_tls(const TransportOptions& options) {
+  return options.tls_certificate.empty()
+             ? Status()
+             : edge::check_tls(options.tls_certificate, options.tls_key);
+}
+
 Result<std::unique_ptr<Transport>> serve_network(const TransportOptions& options, Handler handler) {
   const auto on_request = [handler = std::move(handler)](const EdgeHttpRequest& raw,
                                                          std::shared_ptr<edge::HttpStream> stream) {

@@ -91,9 +91,14 @@ class Transport {
  public:
   virtual ~Transport() = default;  // stop(0)
   virtual std::uint16_t port() const = 0;
-  // Takes no new connections or requests, waits so long for running ones, then cuts them.
+  // Connections take no further request and have so long to end, then are cut. Until then requests
+  // over new ones still reach the handler, which can refuse them; they are not waited for.
   virtual void stop(double drain_seconds) = 0;
 };
+
+// Whether the certificate and the key of these options can be used, where there are any. Errors
+// name the file.
+Status check_tls(const TransportOptions& options);
 
 // Binds and serves until stopped. Errors name the address or file.
 Result<std::unique_ptr<Transport>> serve_network(const TransportOptions& options, Handler handler);

@@ -190,6 +190,22 @@ pub unsafe extern "C" fn edge_http_port(server: *const Server) -> u32 {
 }
 
 /// # Safety
+/// The slices are valid as edge.h says.
+#[no_mangle]
+pub unsafe extern "C" fn edge_http_check_tls(
+    certificate: EdgeSlice,
+    key: EdgeSlice,
+    error: *mut EdgeBytes,
+) -> i32 {
+    unsafe {
+        guarded(error, || {
+            let certificate = certificate.text("the certificate's path")?;
+            tls::configure(certificate, key.text("the key's path")?).map(drop)
+        })
+    }
+}
+
+/// # Safety
 /// `server` came from this library.
 #[no_mangle]
 pub unsafe extern "C" fn edge_http_stop(
