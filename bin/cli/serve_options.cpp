@@ -84,6 +84,8 @@ void describe_limits(ServeOptions& options, OptionTable& table) {
   server::ServerLimits& server = options.server.limits;
   const Range<std::size_t> sizes{1, std::size_t{1} << 40};
   table.number("max-body-bytes", "Of a request", limits.body_bytes, sizes);
+  table.number("max-total-body-bytes", "Of all requests that are not answered yet; more get 429",
+               limits.total_body_bytes, sizes);
   table.number("max-header-bytes", "Of all headers of a request", limits.header_bytes, sizes);
   table.number("max-connections", "At once", limits.connections, sizes);
   table.number("max-buffer-bytes", "Of an answer that its client does not take",

@@ -152,6 +152,7 @@ struct EdgeHttpOptions {
   EdgeSlice tls_certificate;  // paths of PEM files as text; both or none
   EdgeSlice tls_key;
   uint64_t body_bytes;
+  uint64_t total_body_bytes;  // of all requests that are not answered yet
   uint64_t header_bytes;
   uint64_t target_bytes;
   uint64_t connections;
@@ -166,6 +167,7 @@ struct EdgeHttpOptions {
 };
 
 // Borrowed for the call of the handler. Values of headers are UTF-8, if need be by replacement.
+// What came and is no request has a refusal and neither a method nor a path.
 struct EdgeHttpRequest {
   EdgeSlice method;
   EdgeSlice path;   // as sent, without the query

@@ -45,6 +45,10 @@ class Bench {
     request.path = std::move(path);
     request.headers = std::move(headers);
     request.body = std::move(body);
+    return send(std::move(request));
+  }
+
+  Reply send(http::HttpRequest request) {
     request.peer = "127.0.0.1:5";
     const auto exchange = transport.send(std::move(request));
     Reply reply{.status = exchange->status(), .headers = exchange->headers(), .body = {}};

@@ -177,12 +177,23 @@ class HttpTest(WireCase):
             with self.subTest(data=data[:30]):
                 wire = self.wire(seconds=5)
                 wire.send(data)
-                self.assertEqual(wire.answer().status, 400)
+                self.error_of(wire.answer(), 400)
                 self.assertTrue(wire.is_closed())
+
+    def test_what_follows_an_answer_and_is_no_request_is_refused_after_it(self):
+        for data, method in ((head_of("GET", "/health"), "GET"), (head_of("HEAD", "/health"), "HEAD"),
+                             (request_of("POST", CHAT, chat_body(stream=True)), "POST")):
+            wire = self.wire(seconds=5)
+            wire.send(data + b"nonsense\r\n\r\n")
+            self.assertEqual(wire.answer(method).status, 200)
+            self.error_of(wire.answer(), 400)
+            self.assertTrue(wire.is_closed())
 
     def test_one_host_must_be_named(self):
         self.error_of(self.talk(head_of("GET", "/health", host=None)), 400)
         self.error_of(self.talk(head_of("GET", "/health", "Host: other")), 400)
+        for host in ("a b", "a/b", "http://a", "[::1", "me@a"):
+            self.error_of(self.talk(head_of("GET", "/health", host=host)), 400)
 
     def test_compressed_bodies_are_refused(self):
         for encoding in ("gzip", "br", "zstd", "deflate", "gzip, identity"):

@@ -185,10 +185,12 @@ class LifeTest(WireCase):
             self.assertEqual(idle.answer().status, 200)
             self.server.process.send_signal(number)
             self.wait_for(lambda: any(r.get("event") == "draining" for r in self.server.records()))
-            try:
-                self.assertEqual(self.http.post(CHAT, content=chat_body()).status_code, 503)
-            except httpx.TransportError:
-                pass
+            # Over new connections too.
+            for method, path, status in (("POST", CHAT, 503), ("GET", "/ready", 503),
+                                         ("GET", "/health", 200), ("GET", "/metrics", 200)):
+                reply = httpx.request(method, self.server.url + path, content=chat_body())
+                self.assertEqual(reply.status_code, status, path)
+                self.assertEqual("retry-after" in reply.headers, status == 503)
             self.assertTrue(self.rest(wire).endswith(b"data: [DONE]\n\n"))
             self.assertTrue(idle.is_closed())
             self.assertEqual(self.server.process.wait(10), 0)

@@ -88,6 +88,7 @@ EdgeHttpOptions to_raw(const TransportOptions& options) {
           .tls_certificate = slice(options.tls_certificate),
           .tls_key = slice(options.tls_key),
           .body_bytes = limits.body_bytes,
+          .total_body_bytes = limits.total_body_bytes,
           .header_bytes = limits.header_bytes,
           .target_bytes = limits.target_bytes,
           .connections = limits.connections,
