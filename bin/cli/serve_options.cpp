@@ -84,6 +84,8 @@ void describe_limits(ServeOptions& options, OptionTable& table) {
   server::ServerLimits& server = options.server.limits;
   const Range<std::size_t> sizes{1, std::size_t{1} << 40};
   table.number("max-body-bytes", "Of a request", limits.body_bytes, sizes);
+  table.number("max-total-body-bytes", "Of all requests that are not answered yet; more get 429",
+               limits.total_body_bytes, sizes);
   table.number("max-header-bytes", "Of all headers of a request", limits.header_bytes, sizes);
   table.number("max-connections", "At once", limits.connections, sizes);
   table.number("max-buffer-bytes", "Of an answer that its client does not take",
@@ -167,20 +169,51 @@ Status check_file(const std::string& path) {
   return text.ok() ? Status() : Status(std::move(text).error());
 }
 
+Status check_keys(std::vector<std::string> keys, const std::string& source) {
+  auto checked = server::ApiKeys::create(std::move(keys));
+  return checked.ok() ? Status() : Status(std::move(checked).error().within(source));
+}
+
+// Those of the file and of the environment. Called before any thread runs.
+Result<std::vector<std::string>> keys_of(const ServeOptions& options) {
+  std::vector<std::string> keys;
+  if (!options.api_key_file.empty()) {
+    ZLLM_TRY(keys, server::read_key_file(options.api_key_file));
+    ZLLM_TRY(check_keys(keys, options.api_key_file));
+  }
+  if (const char *key = std::getenv(kKeyVariable); key != nullptr && *key != '\0') {
+    ZLLM_TRY(check_keys({key}, kKeyVariable));
+    keys.emplace_back(key);
+  }
+  return keys;
+}
+
+// As browsers send them: a scheme, a host and where it is not the usual one a port.
+bool is_origin(std::string_view text) {
+  const std::size_t scheme_end = text.find("://");
+  if (scheme_end == 0 || scheme_end == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view host = text.substr(scheme_end + 3);
+  const auto is_plain = [](char c) {
+    return c > ' ' && c < '\x7f' && !(c >= 'A' && c <= 'Z') &&
+           std::string_view("/?#@*,\\").find(c) == std::string_view::npos;
+  };
+  const bool has_usual_port = (text.starts_with("https://") && host.ends_with(":443")) ||
+                              (text.starts_with("http://") && host.ends_with(":80"));
+  return !host.empty() && !has_usual_port && std::ranges::all_of(host, is_plain) &&
+         std::ranges::all_of(text.substr(0, scheme_end), is_plain);
+}
+
 // The files that a run would read beside the models, so that a checked configuration starts.
 Status check_files(const ServeOptions& options) {
   const server::http::TransportOptions& transport = options.server.transport;
   ZLLM_TRY(check_file(options.chat_template_file));
   ZLLM_TRY(check_file(transport.tls_certificate));
   ZLLM_TRY(check_file(transport.tls_key));
-  if (!options.api_key_file.empty()) {
-    ZLLM_TRY(std::vector<std::string> keys, server::read_key_file(options.api_key_file));
-    auto checked = server::ApiKeys::create(std::move(keys));
-    if (!checked.ok()) {
-      return std::move(checked).error().within(options.api_key_file);
-    }
-  }
-  return {};
+  ZLLM_TRY(server::http::check_tls(transport));
+  auto keys = keys_of(options);
+  return keys.ok() ? Status() : Status(std::move(keys).error());
 }
 
 }  // namespace
@@ -198,9 +231,10 @@ Status check(const ServeOptions& options) {
     return Error{Code::invalid_argument, "--tls-certificate and --tls-key need each other"};
   }
   for (const std::string& origin : options.server.cors_origins) {
-    if (origin.find("://") == std::string::npos || origin.back() == '/') {
-      return Error{Code::invalid_argument, concat("--cors-origin: ", quote(origin),
-                                                  " is not an origin such as https://example.org")};
+    if (!is_origin(origin)) {
+      return Error{Code::invalid_argument,
+                   concat("--cors-origin: ", quote(origin),
+                          " is not an origin as browsers send it, such as https://example.org")};
     }
   }
   return check_files(options);
@@ -216,13 +250,7 @@ Result<server::ServerOptions> server_options(const ServeOptions& options) {
       return Error{Code::invalid_argument, concat(options.chat_template_file, ": is empty")};
     }
   }
-  if (!options.api_key_file.empty()) {
-    ZLLM_TRY(server.api_keys, server::read_key_file(options.api_key_file));
-  }
-  // Read before any thread runs.
-  if (const char *key = std::getenv(kKeyVariable); key != nullptr && *key != '\0') {
-    server.api_keys.emplace_back(key);
-  }
+  ZLLM_TRY(server.api_keys, keys_of(options));
   server.transport.is_http3_offered = !options.no_http3;
   server.logs_requests = !options.no_request_log;
   ZLLM_TRY(server.models, models_of(options, engine));

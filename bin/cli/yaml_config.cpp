@@ -28,7 +28,12 @@ Result<YAML::Node> parse(const std::string& path) {
   const std::string text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
   ZLLM_TRY(file.check());
   try {
-    return YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      return Error{Code::invalid_argument,
+                   concat(place(path, documents[1]), ": begins a second document")};
+    }
+    return documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::Exception& error) {
     return Error{Code::invalid_argument,
                  concat(path, ":", error.mark.line + 1, ": not YAML: ", error.msg)};

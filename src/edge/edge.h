@@ -10,7 +10,7 @@
 extern "C" {
 
 // Counts up with every change of this file.
-#define EDGE_ABI_VERSION 4
+#define EDGE_ABI_VERSION 5
 
 enum EdgeCode {
   EDGE_OK = 0,
@@ -152,6 +152,7 @@ struct EdgeHttpOptions {
   EdgeSlice tls_certificate;  // paths of PEM files as text; both or none
   EdgeSlice tls_key;
   uint64_t body_bytes;
+  uint64_t total_body_bytes;  // of all requests that are not answered yet
   uint64_t header_bytes;
   uint64_t target_bytes;
   uint64_t connections;
@@ -166,6 +167,7 @@ struct EdgeHttpOptions {
 };
 
 // Borrowed for the call of the handler. Values of headers are UTF-8, if need be by replacement.
+// What came and is no request has a refusal and neither a method nor a path.
 struct EdgeHttpRequest {
   EdgeSlice method;
   EdgeSlice path;   // as sent, without the query
@@ -188,9 +190,11 @@ using EdgeHttpEvent = void (*)(void *user);
 // Errors name the address or the file. `user` must live until the server has stopped.
 int32_t edge_http_serve(const EdgeHttpOptions *options, EdgeHttpHandler handler, void *user,
                         EdgeHttpServer **out, EdgeBytes *error);
+// Whether a server could use these PEM files; errors name the file.
+int32_t edge_http_check_tls(EdgeSlice certificate, EdgeSlice key, EdgeBytes *error);
 uint32_t edge_http_port(const EdgeHttpServer *server);
-// Takes nothing new, waits so long for what runs, and cuts the rest. Afterwards the handler is not
-// called any more. Not for a thread of the server.
+// Waits so long for what runs, and cuts the rest; who comes meanwhile is handed over still, and not
+// waited for. Afterwards the handler is not called any more. Not for a thread of the server.
 int32_t edge_http_stop(const EdgeHttpServer *server, double drain_seconds, EdgeBytes *error);
 void edge_http_server_free(EdgeHttpServer *server);  // stops at once
 

@@ -1,5 +1,6 @@
 #include <zllm/edge/http.h>
 
+#include <csignal>
 #include <mutex>
 #include <utility>
 
@@ -95,8 +96,15 @@ void HttpStream::set_notifier(std::function<void()> notifier) {
   }
 }
 
+Status check_tls(std::string_view certificate, std::string_view key) {
+  return call(edge_http_check_tls, slice(certificate), slice(key));
+}
+
 Result<std::unique_ptr<HttpServer>> HttpServer::serve(const EdgeHttpOptions& options,
                                                       HttpHandler handler) {
+  // Programs in Rust begin so, and its sockets count on it: a client that leaves while something is
+  // written to it would end the process.
+  std::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<HttpServer> server(new HttpServer(std::move(handler)));
   EdgeHttpServer *raw = nullptr;
   ZLLM_TRY(

@@ -47,6 +47,9 @@ class HttpStream {
 using HttpHandler =
     std::function<void(const EdgeHttpRequest& request, std::shared_ptr<HttpStream> stream)>;
 
+// Whether a server could use these PEM files. Errors name the file.
+Status check_tls(std::string_view certificate, std::string_view key);
+
 class HttpServer {
  public:
   // Binds and serves until stopped. Errors name the address or file.

@@ -206,6 +206,7 @@ void AnswerPump::abandon() {
   if (job_.at_end) {
     job_.at_end();
   }
+  job_.call->record().failure = "client_gone";
   job_.call->report();
 }
 

@@ -16,6 +16,17 @@ namespace {
 
 constexpr int kClientGone = 499;          // nobody sees it; as web servers log it
 constexpr std::string_view kRetry = "1";  // seconds: a round or two later there may be room
+constexpr std::size_t kLongestId = 128;   // of clients' own; two UUIDs and more
+
+// What a client or a proxy before it calls the request, where that is fit for a header and a log.
+std::optional<std::string> given_id(const http::HttpRequest& request) {
+  const std::optional<std::string_view> id = request.header("x-request-id");
+  const auto is_visible = [](char c) { return c > ' ' && c < '\x7f'; };
+  if (!id || id->empty() || id->size() > kLongestId || !std::ranges::all_of(*id, is_visible)) {
+    return std::nullopt;
+  }
+  return std::string(*id);
+}
 
 }  // namespace
 
@@ -52,17 +63,12 @@ Call::Call(http::HttpRequest request, std::shared_ptr<http::ResponseWriter> writ
       metrics_(metrics),
       log_(log),
       arrival_(Clock::now()) {
-  record_.id = concat("req_", random_name(kUniqueLength));
+  record_.id = given_id(request_).value_or(concat("req_", random_name(kUniqueLength)));
   record_.method = request_.method;
   record_.path = request_.path;
 }
 
-Call::~Call() {
-  if (record_.status == 0) {
-    record_.status = kClientGone;
-  }
-  report();
-}
+Call::~Call() { report(); }
 
 double Call::seconds() const {
   return std::chrono::duration<double>(Clock::now() - arrival_).count();
@@ -147,6 +153,9 @@ void Call::report() {
     return;
   }
   is_reported_ = true;
+  if (record_.status == 0) {
+    record_.status = kClientGone;
+  }
   record_.caller = caller;
   record_.seconds = seconds();
   metrics_.count(record_);

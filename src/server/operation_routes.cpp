@@ -27,6 +27,10 @@ void health(const Services& services, Call& call) {
 
 // A token can be produced now, by every model.
 void ready(Services& services, Call& call) {
+  if (services.is_closing) {
+    call.extra_headers.emplace_back("retry-after", kRetryWhileLoading);
+    return call.reply(503, status_body("shutting down"));
+  }
   const auto now = Readiness::Clock::now();
   for (const ModelSet::Entry& entry : services.models->entries()) {
     if (entry.state == LoadState::loading) {

@@ -13,6 +13,8 @@ constexpr int kUnauthorised = 401;
 constexpr int kWrongMethod = 405;
 constexpr std::size_t kLongBodyBytes = std::size_t{128} << 10;  // takes some 10 ms to tokenize
 constexpr int kWrongEncoding = 415;
+constexpr int kNoRoomForBody = 429;
+constexpr int kNoRoomForConnection = 503;
 constexpr std::string_view kUsualHeaders =
     "authorization, content-type, x-api-key, anthropic-version";
 
@@ -70,6 +72,10 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
   call->extra_headers = cross_origin_.headers(request);
   RouteMatch match = routes_.match(request.method, request.path);
   call->shape = request.path.starts_with("/v1/messages") ? Shape::anthropic : Shape::openai;
+  if (request.method.empty()) {
+    call->caller = host_of(request.peer);
+    return refuse(*call);
+  }
   if (match.route != nullptr) {
     call->record().route = match.route->pattern;
     call->shape = match.route->shape;
@@ -105,7 +111,8 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
                               concat(request.path, " takes ", allowed, ", not ", request.method),
                               {}, "method_not_allowed"));
   }
-  if (is_closing_ && match.route->access == Access::key) {
+  // What only tells how things stand goes on to do so.
+  if (services_->is_closing && request.method != "GET" && request.method != "HEAD") {
     return call->fail(Failure(FailureKind::shut_down, "the server is shutting down"));
   }
   const std::optional<std::string_view> encoding = request.header("content-encoding");
@@ -139,9 +146,12 @@ bool Server::authorise(Call& call, Access access) const {
   return false;
 }
 
-// The transport gave up on the request before it was whole.
+// The transport gave up on the request before it was whole, or had no room for it.
 void Server::refuse(Call& call) const {
   const int status = *call.request().refusal;
+  if (status == kNoRoomForBody || status == kNoRoomForConnection) {
+    return call.fail_with(status, Failure(FailureKind::busy, call.request().refusal_reason));
+  }
   const std::string_view code = status == 413   ? "request_too_large"
                                 : status == 408 ? "request_timeout"
                                                 : "bad_request";

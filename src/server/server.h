@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,7 +36,7 @@ class Server {
   const RequestLog& log() const { return services_->log; }
 
   // From now on requests are refused with 503; running ones go on.
-  void refuse_new() { is_closing_ = true; }
+  void refuse_new() { services_->is_closing = true; }
   // Ends what runs: background answers are cancelled, engines stop. The transport has stopped.
   void close();
 
@@ -53,7 +52,6 @@ class Server {
   ApiKeys keys_;
   CrossOrigin cross_origin_;
   RouteTable routes_;
-  std::atomic<bool> is_closing_ = false;
 };
 
 }  // namespace zllm::server

@@ -45,6 +45,10 @@ class Bench {
     request.path = std::move(path);
     request.headers = std::move(headers);
     request.body = std::move(body);
+    return send(std::move(request));
+  }
+
+  Reply send(http::HttpRequest request) {
     request.peer = "127.0.0.1:5";
     const auto exchange = transport.send(std::move(request));
     Reply reply{.status = exchange->status(), .headers = exchange->headers(), .body = {}};
@@ -147,7 +151,74 @@ TEST(ServerTest, RefusesWhatComesWhileItCloses) {
   const auto reply = bench.send("POST", "/v1/chat/completions", {}, "{}");
   EXPECT_EQ(reply.status, 503);
   EXPECT_FALSE(reply.header("retry-after").empty());
+  // How things stand can still be asked for.
   EXPECT_EQ(bench.send("GET", "/health").status, 200);
+  EXPECT_EQ(bench.send("GET", "/metrics").status, 200);
+  const auto ready = bench.send("GET", "/ready");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_FALSE(ready.header("retry-after").empty());
+}
+
+TEST(ServerTest, WhatIsNoRequestIsRefusedWithoutAKey) {
+  Bench bench({"secret"});
+  http::HttpRequest nothing;
+  nothing.refusal = 431;
+  nothing.refusal_reason = "too large";
+  const auto reply = bench.send(std::move(nothing));
+  EXPECT_EQ(reply.status, 431);
+  EXPECT_FALSE(reply.header("x-request-id").empty());
+  const auto body = Json::parse(reply.body, "body");
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(*body->find("error")->find("message")->as_string(), "too large");
+}
+
+TEST(ServerTest, WhoFindsNoRoomIsToldToComeBack) {
+  Bench bench;
+  for (const int status : {429, 503}) {
+    http::HttpRequest request;
+    request.method = status == 429 ? "POST" : "";
+    request.path = status == 429 ? "/v1/messages" : "";
+    request.refusal = status;
+    request.refusal_reason = "full";
+    const auto reply = bench.send(std::move(request));
+    EXPECT_EQ(reply.status, status);
+    EXPECT_FALSE(reply.header("retry-after").empty());
+    EXPECT_THAT(reply.body, HasSubstr("full"));
+    EXPECT_THAT(reply.body, HasSubstr("rate_limit_error"));
+  }
+}
+
+TEST(ServerTest, ARequestKeepsTheIdThatItCameWith) {
+  Bench bench;
+  const auto id_of = [&](std::string given) {
+    return bench.send("GET", "/health", {{"x-request-id", std::move(given)}})
+        .header("x-request-id");
+  };
+  EXPECT_EQ(id_of("a-1/b:2"), "a-1/b:2");
+  EXPECT_EQ(id_of(std::string(128, 'a')), std::string(128, 'a'));
+  for (const std::string& given :
+       {std::string(), std::string("two words"), std::string("\t"), std::string("\xc3\xa9"),
+        std::string(129, 'a'), std::string("a\r\nb: c")}) {
+    EXPECT_THAT(id_of(given), testing::StartsWith("req_")) << given;
+  }
+}
+
+TEST(ServerTest, AClientThatLeftUnansweredCountsAs499) {
+  Bench bench;
+  RequestRecord seen;
+  {
+    Metrics metrics;
+    const RequestLog log({}, false);
+    http::InProcessTransport unanswered(
+        [&](http::HttpRequest request, const std::shared_ptr<http::ResponseWriter>& writer) {
+          Call call(std::move(request), writer, metrics, log);
+          call.report();
+          seen = call.record();
+        },
+        {});
+    unanswered.send({});
+  }
+  EXPECT_EQ(seen.status, 499);
 }
 
 TEST(ServerTest, PreflightsOfListedOriginsAlone) {

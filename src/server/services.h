@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 
@@ -25,6 +26,7 @@ struct Services {
   Readiness readiness;
   BackgroundAnswers background;
   std::shared_ptr<dialect::responses::ResponseStore> store;
+  std::atomic<bool> is_closing = false;  // nothing new begins
   // Last, so that their threads end before what they use.
   std::unique_ptr<WorkerPool> workers;
   // Bodies that take long to read wait for each other here, and not in the way of others.

@@ -177,12 +177,23 @@ class HttpTest(WireCase):
             with self.subTest(data=data[:30]):
                 wire = self.wire(seconds=5)
                 wire.send(data)
-                self.assertEqual(wire.answer().status, 400)
+                self.error_of(wire.answer(), 400)
                 self.assertTrue(wire.is_closed())
+
+    def test_what_follows_an_answer_and_is_no_request_is_refused_after_it(self):
+        for data, method in ((head_of("GET", "/health"), "GET"), (head_of("HEAD", "/health"), "HEAD"),
+                             (request_of("POST", CHAT, chat_body(stream=True)), "POST")):
+            wire = self.wire(seconds=5)
+            wire.send(data + b"nonsense\r\n\r\n")
+            self.assertEqual(wire.answer(method).status, 200)
+            self.error_of(wire.answer(), 400)
+            self.assertTrue(wire.is_closed())
 
     def test_one_host_must_be_named(self):
         self.error_of(self.talk(head_of("GET", "/health", host=None)), 400)
         self.error_of(self.talk(head_of("GET", "/health", "Host: other")), 400)
+        for host in ("a b", "a/b", "http://a", "[::1", "me@a"):
+            self.error_of(self.talk(head_of("GET", "/health", host=host)), 400)
 
     def test_compressed_bodies_are_refused(self):
         for encoding in ("gzip", "br", "zstd", "deflate", "gzip, identity"):
@@ -209,6 +220,15 @@ class HttpTest(WireCase):
             ids.add(self.talk(data).headers["x-request-id"])
         self.assertEqual(len(ids), 7)
 
+    def test_a_request_keeps_the_id_that_it_came_with(self):
+        for data in (head_of("GET", "/health", "X-Request-Id: from-proxy/1"),
+                     request_of("POST", CHAT, "{", "X-Request-Id: from-proxy/1"),
+                     request_of("POST", MESSAGES, "{}", "X-Request-Id: from-proxy/1")):
+            self.assertEqual(self.talk(data).headers["x-request-id"], "from-proxy/1")
+        for bad in ("", "two words", "a" * 129, "\xff"):
+            answer = self.talk(head_of("GET", "/health", f"X-Request-Id: {bad}"))
+            self.assertTrue(answer.headers["x-request-id"].startswith("req_"))
+
     def test_streams_are_not_to_be_cached(self):
         answer = self.talk(request_of("POST", CHAT, chat_body(stream=True)))
         self.assertEqual(answer.headers["cache-control"], "no-cache")
@@ -232,6 +252,9 @@ class HttpTest(WireCase):
             self.wait_for(lambda: self.gauge("zllm_running_requests") > 0)
             wire.close()
             self.wait_until_idle()
+        text = self.http.get("/metrics").text
+        self.assertRegex(text, f'zllm_requests_total{{route="{CHAT}",status="499"}} [1-9]')
+        self.assertRegex(text, 'zllm_request_failures_total{kind="client_gone"} [1-9]')
 
     def test_a_client_that_leaves_while_it_sends_breaks_nothing(self):
         for data in (b"POST", head_of("POST", CHAT, "Content-Length: 100"),

@@ -12,7 +12,7 @@ import unittest
 import httpx
 
 from harness import PROGRAM, ROOT, Server, model, parse_events
-from wire import WireCase, chat_body, endless_body
+from wire import Wire, WireCase, chat_body, endless_body, request_of
 
 sys.path.insert(0, str(ROOT / "tools/check"))
 
@@ -148,6 +148,16 @@ class TlsTest(WireCase):
                 answers.append(settled(reply.text))
         self.assertEqual(*answers)
 
+    def test_a_client_that_leaves_its_stream_ends_nothing_else(self):
+        for _ in range(3):
+            with Wire(self.server.port) as wire:
+                wire.socket = self.context().wrap_socket(wire.socket, server_hostname="localhost")
+                wire.file = wire.socket.makefile("rb")
+                wire.send(request_of("POST", CHAT, endless_body()))
+                self.assertEqual(wire.head().status, 200)
+                self.assertTrue(wire.chunk())
+            self.wait_until_idle()
+
     def test_what_does_not_speak_tls_breaks_nothing(self):
         for data in (b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n",
                      b"\x16\x03\x01\xff\xff" + b"a" * 500,
@@ -231,8 +241,8 @@ class TlsTest(WireCase):
 
 
 class CertificateTest(unittest.TestCase):
-    def failure(self, certificate, key):
-        options = ["--tls-certificate", str(certificate), "--tls-key", str(key)]
+    def failure(self, certificate, key, *more):
+        options = [*more, "--tls-certificate", str(certificate), "--tls-key", str(key)]
         done = subprocess.run([PROGRAM, "serve", "--port", "0", "--model", model(), *options],
                               capture_output=True, text=True, timeout=30)
         self.assertNotEqual(done.returncode, 0)
@@ -259,6 +269,7 @@ class CertificateTest(unittest.TestCase):
                     (certificate, certificate, "certificate.pem")):
                 with self.subTest(certificate=first.name, key=second.name):
                     self.assertIn(wrong, self.failure(first, second))
+                    self.assertIn(wrong, self.failure(first, second, "--check-config"))
 
     def test_both_files_are_needed(self):
         done = subprocess.run([PROGRAM, "serve", "--tls-key", "a"], capture_output=True, text=True)

@@ -24,7 +24,8 @@ class LimitsTest(WireCase):
     @classmethod
     def setUpClass(cls):
         cls.server = shared_server(
-            "--max-body-bytes", str(BODY_LIMIT), "--max-header-bytes", str(HEADER_LIMIT),
+            "--max-body-bytes", str(BODY_LIMIT), "--max-total-body-bytes", str(3 * BODY_LIMIT),
+            "--max-header-bytes", str(HEADER_LIMIT),
             "--header-timeout", "1", "--body-timeout", "1", "--idle-timeout", "2",
             "--write-timeout", "2", "--max-buffer-bytes", "16384", "--queue-length", "4",
             "--max-concurrent", "16", "--max-connections", str(MOST_CONNECTIONS), "--threads", "1")
@@ -67,6 +68,24 @@ class LimitsTest(WireCase):
                     else:
                         self.assertEqual(error["type"], "invalid_request_error")
 
+    def test_bodies_have_a_limit_together_and_429(self):
+        def padded(body):
+            return body + " " * (BODY_LIMIT - len(body))
+        running = [self.wire() for _ in range(3)]
+        for wire in running:
+            wire.send(request_of("POST", CHAT, padded(endless_body())))
+            self.assertEqual(wire.head().status, 200)
+        for path in (CHAT, MESSAGES):
+            answer = self.talk(request_of("POST", path, padded(chat_body())))
+            error = self.error_of(answer, 429)
+            self.assertEqual(error["type"], "rate_limit_error")
+            self.assertIn(str(3 * BODY_LIMIT), error["message"])
+            self.assertGreaterEqual(int(answer.headers["retry-after"]), 1)
+        running[0].close()
+        self.wait_for(lambda: self.talk(request_of("POST", CHAT, padded(chat_body()))).status == 200)
+        for wire in running:
+            wire.close()
+
     def test_a_body_is_not_asked_for_only_to_be_refused(self):
         answer = self.talk(head_of("POST", CHAT, "Expect: 100-continue",
                                    f"Content-Length: {BODY_LIMIT + 1}"))
@@ -76,11 +95,11 @@ class LimitsTest(WireCase):
         for fields in ((f"X-A: {'a' * HEADER_LIMIT}",), [f"X-{i}: b" for i in range(400)],
                        [f"X-{i}:" for i in range(2000)], (f"X-A: {'a' * 10**6}",),
                        ("A" * 10**5 + ": b",)):
-            self.assertEqual(self.talk(head_of("GET", "/health", *fields)).status, 431)
+            self.error_of(self.talk(head_of("GET", "/health", *fields)), 431)
 
     def test_a_target_over_the_limit_has_414(self):
         for path in ("/" + "a" * 9000, "/health?" + "a" * 9000, "/" + "a" * 20000):
-            self.assertEqual(self.talk(head_of("GET", path)).status, 414)
+            self.error_of(self.talk(head_of("GET", path)), 414)
 
     # ---- times ----
 
@@ -100,7 +119,7 @@ class LimitsTest(WireCase):
         for begin in (b"G", b"GET /health HTTP/1.1\r\n", b"GET /health HTTP/1.1\r\nHost: a\r\nX: "):
             wire = self.wire(seconds=10)
             wire.send(begin)
-            self.assertEqual(wire.answer().status, 408)
+            self.error_of(wire.answer(), 408)
             self.assertTrue(wire.is_closed())
 
     def test_a_head_that_trickles_in_is_not_waited_for(self):
@@ -145,8 +164,8 @@ class LimitsTest(WireCase):
         wire = self.wire(seconds=5)
         try:
             wire.send(head_of("GET", "/health"))
-            answer = wire.head()
-            self.assertEqual(answer.status, 503)
+            answer = wire.answer()
+            self.error_of(answer, 503)
             self.assertIn("retry-after", answer.headers)
         except ConnectionError:
             pass

@@ -52,7 +52,8 @@ class ConfigTest(unittest.TestCase):
                             ("models: a=b\n", (":1:", "list")), ("- a\n", ("map",)),
                             ("port: [\n", ("YAML",)), ("max-body-bytes: -1\n", (":1:",)),
                             ("models: [a]\n", ("NAME=PATH",)), ("no-http3: perhaps\n", (":1:",)),
-                            ("port: '80'\n", (":1:", "number"))):
+                            ("port: '80'\n", (":1:", "number")),
+                            ("port: 1\n---\nport: 2\n", ("second document",))):
             with self.subTest(text=text):
                 path = self.config(text)
                 self.refused("--config", path, "--check-config",
@@ -76,9 +77,20 @@ class ConfigTest(unittest.TestCase):
                                "/no/such/pem"),
                               (("--cors-origin", "*"), "--cors-origin"),
                               (("--cors-origin", "https://a/"), "--cors-origin"),
+                              (("--cors-origin", "https://a/b"), "--cors-origin"),
+                              (("--cors-origin", "https://*.a"), "--cors-origin"),
+                              (("--cors-origin", "https://A"), "--cors-origin"),
+                              (("--cors-origin", "https://a:443"), "--cors-origin"),
+                              (("--cors-origin", "https://a, https://b"), "--cors-origin"),
                               (("--models", "a=b", "--models", "a=c"), "two models")):
             with self.subTest(options=options):
                 self.refused(*options, "--check-config", words=(word,))
+        done = run("--check-config", environment={"ZLLM_API_KEY": "two words"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("ZLLM_API_KEY", done.stderr)
+        self.assertNotIn("two words", done.stderr)
+        self.assertEqual(run("--check-config", "--cors-origin", "http://localhost:3000").returncode,
+                         0)
 
     def test_the_effective_configuration_is_one(self):
         path = self.config("port: 1234\nmodels: [a=/x, 'b=/y z']\nthreads: 3\nno-http3: true\n"
@@ -173,10 +185,12 @@ class LifeTest(WireCase):
             self.assertEqual(idle.answer().status, 200)
             self.server.process.send_signal(number)
             self.wait_for(lambda: any(r.get("event") == "draining" for r in self.server.records()))
-            try:
-                self.assertEqual(self.http.post(CHAT, content=chat_body()).status_code, 503)
-            except httpx.TransportError:
-                pass
+            # Over new connections too.
+            for method, path, status in (("POST", CHAT, 503), ("GET", "/ready", 503),
+                                         ("GET", "/health", 200), ("GET", "/metrics", 200)):
+                reply = httpx.request(method, self.server.url + path, content=chat_body())
+                self.assertEqual(reply.status_code, status, path)
+                self.assertEqual("retry-after" in reply.headers, status == 503)
             self.assertTrue(self.rest(wire).endswith(b"data: [DONE]\n\n"))
             self.assertTrue(idle.is_closed())
             self.assertEqual(self.server.process.wait(10), 0)

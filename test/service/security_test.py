@@ -101,6 +101,8 @@ class KeysTest(WireCase):
         for data in (head_of("POST", "/v1/chat/completions", f"Content-Length: {10**12}"),
                      request_of("POST", "/v1/chat/completions", "{")):
             self.assertEqual(self.talk(data).status, 401)
+        # What is no request has no key either.
+        self.error_of(self.talk(b"nonsense\r\n\r\n"), 400)
 
     def test_stored_responses_belong_to_their_key(self):
         owner, other = ({"authorization": f"Bearer {key}"} for key in (FIRST, SECOND))

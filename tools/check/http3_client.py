@@ -45,6 +45,22 @@ class Http3(aioquic.asyncio.protocol.QuicConnectionProtocol):
         self._quic.stop_stream(stream, CANCELLED)
         self.transmit()
 
+    def stop_reading(self):
+        """Gives streams no more room; the connection's own is not used up by one of them."""
+        self._quic._write_stream_limits = lambda **_: None
+
+    def read_on(self):
+        del self._quic._write_stream_limits
+        self.transmit()
+
+    async def move(self):
+        """Goes on from another address, as a telephone that changes its network."""
+        before = self._transport
+        await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: self, local_addr=before.get_extra_info("sockname")[:1] + (0,))
+        before.abort()
+        self.change_connection_id()
+
     def quic_event_received(self, event):
         if isinstance(event, aioquic.quic.events.StreamReset) and event.stream_id in self.answers:
             self.answers[event.stream_id].is_reset = True

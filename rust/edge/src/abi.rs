@@ -6,7 +6,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Once;
 
 /// Counts up with every change of edge.h; the C++ side refuses another one.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// Borrowed bytes; `data` may be null when `size` is 0.
 #[repr(C)]

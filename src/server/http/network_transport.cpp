@@ -88,6 +88,7 @@ EdgeHttpOptions to_raw(const TransportOptions& options) {
           .tls_certificate = slice(options.tls_certificate),
           .tls_key = slice(options.tls_key),
           .body_bytes = limits.body_bytes,
+          .total_body_bytes = limits.total_body_bytes,
           .header_bytes = limits.header_bytes,
           .target_bytes = limits.target_bytes,
           .connections = limits.connections,
@@ -102,6 +103,12 @@ EdgeHttpOptions to_raw(const TransportOptions& options) {
 }
 
 }  // namespace
+
+Status check_tls(const TransportOptions& options) {
+  return options.tls_certificate.empty()
+             ? Status()
+             : edge::check_tls(options.tls_certificate, options.tls_key);
+}
 
 Result<std::unique_ptr<Transport>> serve_network(const TransportOptions& options, Handler handler) {
   const auto on_request = [handler = std::move(handler)](const EdgeHttpRequest& raw,

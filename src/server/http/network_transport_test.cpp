@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <future>
 #include <mutex>
@@ -176,6 +177,12 @@ TEST(NetworkTransport, AClientThatLeavesIsNoticedWithoutAWrite) {
   }
 }
 
+TEST(NetworkTransport, AWriteToAClientThatLeftEndsNoProcess) {
+  std::signal(SIGPIPE, SIG_DFL);
+  const Served served;
+  std::raise(SIGPIPE);
+}
+
 TEST(NetworkTransport, ASlowReaderKeepsWhatItHasNotTakenPending) {
   constexpr std::size_t kBuffer = 1 << 16;
   Served served({.buffer_bytes = kBuffer});
@@ -218,11 +225,102 @@ TEST(NetworkTransport, LimitsAskForARefusal) {
   EXPECT_EQ(refusal("GET / HTTP/1.1\r\n\r\n"), 400);
 }
 
-TEST(NetworkTransport, MalformedRequestsGet400) {
+TEST(NetworkTransport, WhatIsNoRequestIsRefusedInTheServersWords) {
+  Served served({.header_bytes = 100, .target_bytes = 10, .header_seconds = 0.05});
+  const std::string huge(1 << 20, 'x');
+  const std::vector<std::pair<std::string, int>> cases = {
+      {"not http at all\r\n\r\n", 400},
+      {"GET / HTTP/9.9\r\nhost: a\r\n\r\n", 400},
+      {concat("GET / HTTP/1.1\r\nhost: a\r\nx: ", huge, "\r\n\r\n"), 431},
+      {"P", 408},
+      {"PRI * HTTP/2", 408},
+      {"GET / HTTP/1.1\r\nho", 408}};
+  for (const auto& [sent, status] : cases) {
+    Client client(served.transport->port());
+    client.send(sent);
+    const Received got = served.next();
+    EXPECT_EQ(got.request.refusal, status) << sent.substr(0, 20);
+    EXPECT_EQ(got.request.method, "");
+    EXPECT_EQ(got.request.path, "");
+    EXPECT_TRUE(got.request.peer.starts_with("127.0.0.1:")) << got.request.peer;
+    got.writer->respond(status, {{"x-why", "said"}}, got.request.refusal_reason);
+    const std::string answer = client.read_to_end();
+    EXPECT_TRUE(answer.starts_with(concat("HTTP/1.1 ", status, " "))) << answer;
+    EXPECT_TRUE(contains(answer, "\r\nx-why: said\r\n")) << answer;
+    EXPECT_TRUE(contains(answer, "\r\nconnection: close\r\n")) << answer;
+    EXPECT_TRUE(answer.ends_with(concat("\r\n\r\n", got.request.refusal_reason))) << answer;
+  }
+}
+
+TEST(NetworkTransport, WhatFollowsAnAnswerAndIsNoRequestComesAfterIt) {
   Served served;
-  Client client(served.transport->port());
-  client.send("not http at all\r\n\r\n");
-  EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 400 "));
+  for (const bool is_stream : {false, true}) {
+    Client client(served.transport->port());
+    client.send("GET / HTTP/1.1\r\nhost: a\r\n\r\nnonsense\r\n\r\n");
+    const Received first = served.next();
+    if (is_stream) {
+      first.writer->start(200, {});
+      first.writer->write("first");
+      first.writer->finish();
+    } else {
+      first.writer->respond(200, {}, "first");
+    }
+    const Received second = served.next();
+    EXPECT_EQ(second.request.refusal, 400);
+    second.writer->respond(400, {}, "second");
+    const std::string answers = client.read_to_end();
+    EXPECT_TRUE(contains(answers, "first")) << answers;
+    EXPECT_TRUE(answers.ends_with("second")) << answers;
+  }
+}
+
+TEST(NetworkTransport, BodiesOfAllRequestsHaveALimitTogether) {
+  Served served({.body_bytes = 100, .total_body_bytes = 8});
+  const std::uint16_t port = served.transport->port();
+  const auto post = [](std::string_view body) {
+    return concat("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ", body.size(), "\r\n\r\n", body);
+  };
+  const auto refusal = [&](std::string_view body) {
+    Client client(port);
+    client.send(post(body));
+    const Received got = served.next();
+    got.writer->respond(200, {}, "end");
+    client.read_until("end");
+    return got.request.refusal;
+  };
+  {
+    Client client(port);
+    client.send(post("12345"));
+    const Received held = served.next();
+    EXPECT_EQ(held.request.body, "12345");
+    EXPECT_EQ(refusal("1234"), 429);
+    EXPECT_EQ(refusal("123"), std::nullopt);
+    held.writer->respond(200, {}, "end");
+    client.read_until("end");
+  }
+  // Answered, but the room comes back only when everybody has let go of the request.
+  while (refusal("12345678")) {
+  }
+  // What would never fit is too large.
+  EXPECT_EQ(refusal("123456789"), 413);
+}
+
+TEST(NetworkTransport, HostsThatAreNoneAreRefused) {
+  Served served;
+  const auto refusal = [&](std::string_view host) {
+    Client client(served.transport->port());
+    client.send(concat("GET / HTTP/1.1\r\nhost: ", host, "\r\n\r\n"));
+    const Received got = served.next();
+    got.writer->respond(200, {}, "end");
+    client.read_until("end");
+    return got.request.refusal;
+  };
+  for (const std::string_view host : {"", "a", "a.example:80", "127.0.0.1:1", "[::1]:80", "A_b"}) {
+    EXPECT_EQ(refusal(host), std::nullopt) << host;
+  }
+  for (const std::string_view host : {"a b", "a/b", "http://a", "[::1", "me@a", "a:b:c", "\xff"}) {
+    EXPECT_EQ(refusal(host), 400) << host;
+  }
 }
 
 TEST(NetworkTransport, AWriterThatIsDroppedBreaksTheStream) {
@@ -260,6 +358,27 @@ TEST(NetworkTransport, AStopLetsARunningAnswerEnd) {
   got.writer->finish();
   EXPECT_TRUE(contains(client.read_to_end(), "rest\r\n0\r\n\r\n"));
   stopping.get();
+  EXPECT_FALSE(Client(port).is_connected());
+}
+
+TEST(NetworkTransport, WhoComesDuringAStopReachesTheHandlerAndIsNotWaitedFor) {
+  Served served;
+  const std::uint16_t port = served.transport->port();
+  Client idle(port);
+  Client client(port);
+  client.get("/");
+  const Received got = served.next();
+  auto stopping = std::async(std::launch::async, [&] { served.transport->stop(1e6); });
+  EXPECT_EQ(idle.read_to_end(), "");  // the stop has begun
+  Client late(port);
+  late.get("/late");
+  const Received refused = served.next();
+  EXPECT_EQ(refused.request.path, "/late");
+  refused.writer->respond(503, {}, "going");
+  EXPECT_TRUE(contains(late.read_until("going"), "503"));
+  got.writer->respond(200, {}, "end");
+  stopping.get();
+  EXPECT_TRUE(contains(client.read_to_end(), "end"));
   EXPECT_FALSE(Client(port).is_connected());
 }
 

@@ -20,16 +20,16 @@ enum class Version : std::uint8_t { http1, http2, http3 };
 using Headers = std::vector<std::pair<std::string, std::string>>;  // names in lower case
 
 struct HttpRequest {
-  std::string method = {};
-  std::string path = {};   // decoded of nothing: as sent, without the query
-  std::string query = {};  // without "?"
+  std::string method = {};  // empty, as the path is: what came is no request, and has a refusal
+  std::string path = {};    // decoded of nothing: as sent, without the query
+  std::string query = {};   // without "?"
   Headers headers = {};
   std::string body = {};
   std::string peer = {};  // address and port of the client
   Version version = Version::http1;
   bool is_encrypted = false;
   // The transport refuses the request itself and only asks for a body in the route's own shape:
-  // 400, 408, 413, 414 or 431, and why.
+  // 400, 408, 413, 414, 429, 431 or 503, and why.
   std::optional<int> refusal = {};
   std::string refusal_reason = {};
 
@@ -66,7 +66,8 @@ using Handler = std::function<void(HttpRequest, std::shared_ptr<ResponseWriter>)
 
 struct TransportLimits {
   std::size_t body_bytes = std::size_t{32} << 20;
-  std::size_t header_bytes = std::size_t{64} << 10;  // of all headers of a request
+  std::size_t total_body_bytes = std::size_t{256} << 20;  // of all requests not yet answered
+  std::size_t header_bytes = std::size_t{64} << 10;       // of all headers of a request
   std::size_t target_bytes = std::size_t{8} << 10;
   std::size_t connections = 1024;
   std::size_t streams_per_connection = 128;           // of HTTP/2 and 3
@@ -91,9 +92,14 @@ class Transport {
  public:
   virtual ~Transport() = default;  // stop(0)
   virtual std::uint16_t port() const = 0;
-  // Takes no new connections or requests, waits so long for running ones, then cuts them.
+  // Connections take no further request and have so long to end, then are cut. Until then requests
+  // over new ones still reach the handler, which can refuse them; they are not waited for.
   virtual void stop(double drain_seconds) = 0;
 };
+
+// Whether the certificate and the key of these options can be used, where there are any. Errors
+// name the file.
+Status check_tls(const TransportOptions& options);
 
 // Binds and serves until stopped. Errors name the address or file.
 Result<std::unique_ptr<Transport>> serve_network(const TransportOptions& options, Handler handler);

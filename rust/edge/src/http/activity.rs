@@ -47,6 +47,8 @@ pub struct Activity {
     blocked: Since,
     // A request was refused before it was read to its end.
     lingers: AtomicBool,
+    // hyper has an answer, or some of one, that the socket has not.
+    owes: AtomicBool,
     streams: Mutex<Vec<Weak<Stream>>>,
 }
 
@@ -60,6 +62,7 @@ impl Activity {
             head: Since::new(),
             blocked: Since::new(),
             lingers: AtomicBool::new(false),
+            owes: AtomicBool::new(false),
             streams: Mutex::default(),
         };
         activity.idle.set();
@@ -68,7 +71,17 @@ impl Activity {
 
     pub fn begin_request(self: &Arc<Self>) -> Running {
         self.requests.fetch_add(1, Ordering::AcqRel);
+        self.owes.store(true, Ordering::Release);
         Running(self.clone())
+    }
+    pub fn owes_an_answer(&self) -> bool {
+        self.owes.load(Ordering::Acquire)
+    }
+    /// Everything that there was to write is written.
+    pub fn note_all_written(&self) {
+        if self.is_idle() {
+            self.owes.store(false, Ordering::Release);
+        }
     }
     pub fn is_idle(&self) -> bool {
         self.requests.load(Ordering::Acquire) == 0

@@ -2,6 +2,8 @@
 
 use super::activity::{Activity, Rewound, Watched};
 use super::kill::{Kill, StreamExecutor};
+use super::muzzle::Muzzled;
+use super::no_request;
 use super::service::Service;
 use super::Core;
 use bytes::Bytes;
@@ -32,10 +34,6 @@ const PROBE_TIME: Duration = Duration::from_secs(20);
 const UNSENT_BYTES: u32 = 64 << 10;
 /// For the last words of a connection that closes, and for what its client still sends.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
-const TOO_SLOW: &[u8] =
-    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
-    retry-after: 1\r\ncontent-length: 0\r\n\r\n";
 
 pub type Shutdown = watch::Receiver<bool>;
 
@@ -77,8 +75,9 @@ pub async fn serve(
 }
 
 /// Tells a client that finds no room, as far as it listens.
-pub async fn refuse(mut tcp: TcpStream) {
-    let _ = timeout(CLOSING_TIME, tcp.write_all(TOO_MANY)).await;
+pub async fn refuse(core: Arc<Core>, mut tcp: TcpStream, peer: String) {
+    let activity = Activity::new(peer, false);
+    no_request::answer(&core, &activity, &no_request::no_room(), &mut tcp).await;
     say_goodbye(&mut tcp).await;
 }
 
@@ -89,7 +88,7 @@ async fn choose(
     mut shutdown: Shutdown,
 ) {
     let sniffed = tokio::select! {
-        sniffed = sniff(&core, &mut socket) => sniffed,
+        sniffed = sniff(&core, &activity, &mut socket) => sniffed,
         _ = shutdown.changed() => return,
     };
     let Some(read) = sniffed else {
@@ -105,7 +104,7 @@ async fn choose(
 }
 
 /// The first bytes, as many as tell whether they begin HTTP/2.
-async fn sniff(core: &Core, socket: &mut impl Socket) -> Option<Bytes> {
+async fn sniff(core: &Core, activity: &Activity, socket: &mut impl Socket) -> Option<Bytes> {
     let mut read = Vec::with_capacity(PREFACE.len());
     let mut limit = core.limits.idle_time;
     let mut deadline = tokio::time::Instant::now() + limit;
@@ -115,7 +114,8 @@ async fn sniff(core: &Core, socket: &mut impl Socket) -> Option<Bytes> {
         let size = match tokio::time::timeout_at(deadline, socket.read(room)).await {
             Ok(Ok(size)) if size > 0 => size,
             Err(_) if !read.is_empty() => {
-                let _ = timeout(CLOSING_TIME, socket.write_all(TOO_SLOW)).await;
+                no_request::answer(core, activity, &no_request::slow_head(), socket).await;
+                say_goodbye(socket).await;
                 return None;
             }
             _ => return None,
@@ -148,20 +148,23 @@ async fn serve_http1(
         .timer(TokioTimer::new());
     let service =
         Service { core: core.clone(), activity: activity.clone(), kill: Some(kill.clone()) };
-    let mut protocol = Http1(builder.serve_connection(TokioIo::new(socket), service));
+    let muzzled = Muzzled::new(socket, activity.clone());
+    let mut protocol = Http1(builder.serve_connection(TokioIo::new(muzzled), service));
     let end = drive(&core, &activity, &kill, &mut protocol, shutdown).await;
-    let mut socket = protocol.0.into_parts().io.into_inner();
-    match end {
-        End::Cut => {}
-        End::SlowHead => {
-            let _ = timeout(CLOSING_TIME, socket.write_all(TOO_SLOW)).await;
-            say_goodbye(&mut socket).await;
-        }
-        End::Done if activity.lingers() => say_goodbye(&mut socket).await,
-        End::Done => {
-            let _ = timeout(CLOSING_TIME, socket.shutdown()).await;
-        }
-        End::Failed => say_goodbye(&mut socket).await,
+    let (mut socket, unsaid) = protocol.0.into_parts().io.into_inner().into_parts();
+    let refusal = match (&end, unsaid) {
+        (End::Cut, _) => return,
+        (End::SlowHead, _) => Some(no_request::slow_head()),
+        (_, status) => status.map(no_request::refusal_of),
+    };
+    if let Some(refusal) = refusal {
+        no_request::answer(&core, &activity, &refusal, &mut socket).await;
+        return say_goodbye(&mut socket).await;
+    }
+    if matches!(end, End::Done) && !activity.lingers() {
+        let _ = timeout(CLOSING_TIME, socket.shutdown()).await;
+    } else {
+        say_goodbye(&mut socket).await;
     }
 }
 
@@ -211,7 +214,7 @@ trait Protocol {
     fn close_gracefully(&mut self);
 }
 
-struct Http1<T>(http1::Connection<TokioIo<T>, Service>);
+struct Http1<T>(http1::Connection<TokioIo<Muzzled<T>>, Service>);
 
 impl<T: Socket> Protocol for Http1<T> {
     const IS_HTTP1: bool = true;

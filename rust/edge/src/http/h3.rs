@@ -190,8 +190,7 @@ async fn answer(
     }
     let stream = Stream::new(kill.clone(), limits.buffer_bytes, parts.method == Method::HEAD);
     let attached = Attached(stream.clone());
-    request::dispatch(core, &parts, &content, &activity.peer, true, &stream);
-    drop(content);
+    request::dispatch(core, &parts, content, &activity.peer, true, &stream);
     let head = stream.head().await;
     let mut response = Response::new(());
     *response.status_mut() = head.status;

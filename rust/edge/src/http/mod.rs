@@ -2,10 +2,13 @@
 //! to one C++ function on a network thread; responses come back from any thread.
 
 mod activity;
+mod budget;
 mod connection;
 #[cfg(feature = "h3")]
 mod h3;
 mod kill;
+mod muzzle;
+mod no_request;
 #[cfg(feature = "h3")]
 mod quic;
 mod request;
@@ -15,6 +18,7 @@ mod stream;
 mod tls;
 
 use crate::abi::{guarded, values, EdgeBytes, EdgeSlice, Failure};
+use budget::Budget;
 use bytes::Bytes;
 use http::HeaderValue;
 use request::{EdgeHttpRequest, Handler};
@@ -41,6 +45,7 @@ pub struct EdgeHttpOptions {
     pub tls_certificate: EdgeSlice,
     pub tls_key: EdgeSlice,
     pub body_bytes: u64,
+    pub total_body_bytes: u64,
     pub header_bytes: u64,
     pub target_bytes: u64,
     pub connections: u64,
@@ -56,6 +61,7 @@ pub struct EdgeHttpOptions {
 
 pub struct Limits {
     pub body_bytes: usize,
+    pub total_body_bytes: usize,
     pub header_bytes: usize,
     pub target_bytes: usize,
     pub connections: usize,
@@ -99,6 +105,7 @@ impl Settings {
 /// What all connections share.
 pub struct Core {
     limits: Limits,
+    bodies: Arc<Budget>,
     handler: Handler,
     alt_svc: OnceLock<HeaderValue>,
 }
@@ -106,7 +113,8 @@ pub struct Core {
 impl Core {
     fn new(settings: Settings) -> Self {
         let Settings { limits, handler, .. } = settings;
-        Core { limits, handler, alt_svc: OnceLock::new() }
+        let bodies = Budget::new(limits.total_body_bytes);
+        Core { limits, bodies, handler, alt_svc: OnceLock::new() }
     }
     #[cfg(feature = "h3")]
     fn announce_http3(&self, port: u16) {
@@ -138,8 +146,11 @@ unsafe fn read_settings(raw: &EdgeHttpOptions, handler: Handler) -> Result<Setti
         return Err(Failure::argument("TLS needs a certificate and a key, or none of both"));
     }
     let most = u32::MAX as usize / 4;
+    let total = size("total_body_bytes", raw.total_body_bytes, isize::MAX as usize / 4)?;
     let limits = Limits {
-        body_bytes: size("body_bytes", raw.body_bytes, isize::MAX as usize / 4)?,
+        // What could never be held is too large by itself.
+        body_bytes: size("body_bytes", raw.body_bytes, total)?,
+        total_body_bytes: total,
         header_bytes: size("header_bytes", raw.header_bytes, most)?,
         target_bytes: size("target_bytes", raw.target_bytes, most)?,
         connections: size("connections", raw.connections, tokio::sync::Semaphore::MAX_PERMITS)?,
@@ -178,6 +189,22 @@ pub unsafe extern "C" fn edge_http_serve(
             let settings = read_settings(&*options, Handler { call: handler, user })?;
             out.write(Box::into_raw(Box::new(Server::start(settings)?)));
             Ok(())
+        })
+    }
+}
+
+/// # Safety
+/// The slices are valid as edge.h says.
+#[no_mangle]
+pub unsafe extern "C" fn edge_http_check_tls(
+    certificate: EdgeSlice,
+    key: EdgeSlice,
+    error: *mut EdgeBytes,
+) -> i32 {
+    unsafe {
+        guarded(error, || {
+            let certificate = certificate.text("the certificate's path")?;
+            tls::configure(certificate, key.text("the key's path")?).map(drop)
         })
     }
 }

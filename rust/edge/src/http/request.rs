@@ -1,12 +1,14 @@
 //! A request on its way to C++: its limits, its body, and the call.
 
+use super::budget::Share;
 use super::stream::{EdgeHttpHeader, Stream};
 use super::Core;
 use crate::abi::EdgeSlice;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::request::Parts;
-use http::{HeaderMap, Method, Version};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, Method, Version};
 use std::borrow::Cow;
 use std::ffi::c_void;
 use std::future::Future;
@@ -46,7 +48,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(status: u32, reason: impl Into<String>) -> Self {
+    pub fn new(status: u32, reason: impl Into<String>) -> Self {
         Refusal { status, reason: reason.into() }
     }
 }
@@ -65,7 +67,15 @@ pub trait BodySource: Send {
 
 pub struct Content {
     pub body: Vec<u8>,
+    /// Of the bodies of all requests; taken until the stream ends.
+    pub share: Option<Share>,
     pub refusal: Option<Refusal>,
+}
+
+impl Content {
+    fn refused(refusal: Refusal) -> Self {
+        Content { body: Vec::new(), share: None, refusal: Some(refusal) }
+    }
 }
 
 /// Checks the head and collects the body. What is refused is not read further.
@@ -75,14 +85,14 @@ pub async fn read(
     source: &mut impl BodySource,
 ) -> Result<Content, Broken> {
     if let Some(refusal) = refuse_head(core, parts) {
-        return Ok(Content { body: Vec::new(), refusal: Some(refusal) });
+        return Ok(Content::refused(refusal));
     }
     let collected = collect(core, parts, source);
     match tokio::time::timeout(core.limits.body_time, collected).await {
         Ok(content) => content,
         Err(_) => {
             let reason = "the request's body took too long to arrive";
-            Ok(Content { body: Vec::new(), refusal: Some(Refusal::new(408, reason)) })
+            Ok(Content::refused(Refusal::new(408, reason)))
         }
     }
 }
@@ -118,10 +128,19 @@ fn refuse_head(core: &Core, parts: &Parts) -> Option<Refusal> {
     if hosts == 0 && parts.version == Version::HTTP_11 {
         return Some(Refusal::new(400, "the request names no host"));
     }
+    if !parts.headers.get(HOST).is_none_or(is_host) {
+        return Some(Refusal::new(400, "the request's host is no host"));
+    }
     if parts.method == Method::CONNECT {
         return Some(Refusal::new(400, "this server is not a proxy"));
     }
     None
+}
+
+/// A name or an address with or without a port, or nothing.
+fn is_host(value: &HeaderValue) -> bool {
+    let text = value.as_bytes();
+    text.is_empty() || (!text.contains(&b'@') && Authority::try_from(text).is_ok())
 }
 
 async fn collect(
@@ -132,7 +151,12 @@ async fn collect(
     let limit = core.limits.body_bytes;
     let too_large = || {
         let reason = format!("the request's body is larger than {limit} bytes");
-        Ok(Content { body: Vec::new(), refusal: Some(Refusal::new(413, reason)) })
+        Ok(Content::refused(Refusal::new(413, reason)))
+    };
+    let too_much = || {
+        let most = core.bodies.limit();
+        let reason = format!("the bodies of all requests take {most} bytes already; try later");
+        Ok(Content::refused(Refusal::new(429, reason)))
     };
     let declared = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let declared = declared.and_then(|text| text.trim().parse::<u64>().ok());
@@ -140,21 +164,24 @@ async fn collect(
         return too_large();
     }
     let mut body = Vec::new();
+    let mut share = core.bodies.share();
     loop {
         match source.next().await {
             Ok(Some(piece)) => {
                 if piece.len() > limit - body.len() {
                     return too_large();
                 }
+                if !share.grow(piece.len()) {
+                    return too_much();
+                }
                 // A length that is only announced reserves nothing.
                 body.extend_from_slice(&piece);
             }
-            Ok(None) => return Ok(Content { body, refusal: None }),
+            Ok(None) => return Ok(Content { body, share: Some(share), refusal: None }),
             Err(BodyError::Left) => return Err(Broken),
             Err(BodyError::Malformed) => {
-                let refusal =
-                    Some(Refusal::new(400, "the request's body is not framed as it says"));
-                return Ok(Content { body: Vec::new(), refusal });
+                let reason = "the request's body is not framed as it says";
+                return Ok(Content::refused(Refusal::new(400, reason)));
             }
         }
     }
@@ -175,11 +202,12 @@ fn lossy(headers: &HeaderMap) -> Vec<(&str, Cow<'_, str>)> {
 pub fn dispatch(
     core: &Core,
     parts: &Parts,
-    content: &Content,
+    content: Content,
     peer: &str,
     is_encrypted: bool,
     stream: &Arc<Stream>,
 ) {
+    stream.keep(content.share);
     let mut fields = lossy(&parts.headers);
     // HTTP/2 and 3 carry the host in the target, and so may HTTP/1.
     if let Some(authority) = parts.uri.authority() {
@@ -211,5 +239,33 @@ pub fn dispatch(
         },
         is_encrypted: is_encrypted.into(),
     };
-    (core.handler.call)(core.handler.user, &request, Arc::into_raw(stream.clone()).cast_mut());
+    call(core, &request, stream);
+}
+
+/// The same of what came and is no request: it has neither a method nor a path.
+pub fn dispatch_refusal(
+    core: &Core,
+    refusal: &Refusal,
+    peer: &str,
+    is_encrypted: bool,
+    stream: &Arc<Stream>,
+) {
+    let request = EdgeHttpRequest {
+        method: slice(b""),
+        path: slice(b""),
+        query: slice(b""),
+        headers: std::ptr::null(),
+        header_count: 0,
+        body: slice(b""),
+        peer: slice(peer.as_bytes()),
+        refusal_reason: slice(refusal.reason.as_bytes()),
+        refusal: refusal.status,
+        version: 1,
+        is_encrypted: is_encrypted.into(),
+    };
+    call(core, &request, stream);
+}
+
+fn call(core: &Core, request: &EdgeHttpRequest, stream: &Arc<Stream>) {
+    (core.handler.call)(core.handler.user, request, Arc::into_raw(stream.clone()).cast_mut());
 }

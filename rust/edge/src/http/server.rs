@@ -156,10 +156,16 @@ async fn accept(
     alive: Alive,
 ) {
     let refusals = Arc::new(Semaphore::new(REFUSALS));
+    // None once the server stops: those who come then can be told so, and are not waited for.
+    let mut alive = Some(alive);
     loop {
         let accepted = tokio::select! {
+            biased;
+            _ = shutdown.changed(), if alive.is_some() => {
+                alive = None;
+                continue;
+            }
             accepted = listener.accept() => accepted,
-            _ = shutdown.changed() => return,
         };
         let Ok((tcp, peer)) = accepted else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -173,8 +179,9 @@ async fn accept(
                 drop((slot, alive));
             });
         } else if let (None, Ok(refusal)) = (&tls, refusals.clone().try_acquire_owned()) {
+            let core = core.clone();
             tokio::spawn(async move {
-                connection::refuse(tcp).await;
+                connection::refuse(core, tcp, peer.to_string()).await;
                 drop(refusal);
             });
         }

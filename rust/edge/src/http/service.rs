@@ -57,8 +57,7 @@ async fn answer(
     let stream = Stream::new(kill, core.limits.buffer_bytes, parts.method == Method::HEAD);
     activity.add(&stream);
     let body = StreamBody { attached: Attached(stream.clone()), _running: running };
-    request::dispatch(&core, &parts, &content, &activity.peer, activity.is_encrypted, &stream);
-    drop(content);
+    request::dispatch(&core, &parts, content, &activity.peer, activity.is_encrypted, &stream);
     let head = stream.head().await;
     let mut response = Response::new(body);
     *response.status_mut() = head.status;

@@ -1,5 +1,6 @@
 //! One response on its way: the C++ side puts its head and pieces in, the network takes them out.
 
+use super::budget::Share;
 use super::kill::Kill;
 use crate::abi::EdgeSlice;
 use bytes::{Bytes, BytesMut};
@@ -65,6 +66,8 @@ pub struct Stream {
     kill: Arc<Kill>,
     buffer_bytes: usize,
     watch: OnceLock<Watch>,
+    // C++ holds the request's body as long as the stream.
+    share: OnceLock<Share>,
     runtime: Option<Handle>,
 }
 
@@ -87,12 +90,20 @@ impl Stream {
             kill,
             buffer_bytes,
             watch: OnceLock::new(),
+            share: OnceLock::new(),
             runtime: Handle::try_current().ok(),
         })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nothing panics under this lock")
+    }
+
+    /// Takes what the request's body has of all bodies' room.
+    pub fn keep(&self, share: Option<Share>) {
+        if let Some(share) = share {
+            let _ = self.share.set(share);
+        }
     }
 
     // ---- the side of C++ ----
