@@ -75,6 +75,10 @@ Failure unsupported_field(std::string path, std::string_view reason) {
   return {FailureKind::unsupported, std::move(message), std::move(path), "unsupported_parameter"};
 }
 
+bool names_body_field(const Failure& failure) {
+  return !failure.code.empty() && failure.kind != FailureKind::too_long;
+}
+
 Outcome<std::int64_t> read_integer(const Json& value, std::string path, IntegerRange range) {
   std::int64_t integer = 0;
   std::uint64_t natural = 0;

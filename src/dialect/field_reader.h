@@ -39,6 +39,9 @@ Failure wrong_type(std::string path, std::string_view expected, const Json& valu
 Failure wrong_value(std::string path, std::string_view reason);
 Failure missing_field(std::string path);
 Failure unsupported_field(std::string path, std::string_view reason);
+// Whether the failure is of a body's reader, which names fields as the body does. The engine has
+// names of its own.
+bool names_body_field(const Failure& failure);
 
 // Values that are no members of an object, such as those of an array. Floats that are whole numbers
 // count as integers.

@@ -46,10 +46,10 @@ class ChoiceReader {
   }
 
  private:
-  // {"type": "function"} with the name of a tool that the request has.
+  // {"type"} with the name of a tool that the request has.
   Outcome<std::string> read_name(const Json& value, std::string path) const {
     FieldReader reader(value, std::move(path));
-    read_tool_type(reader);
+    read_tool_type(reader, spelling_.has_custom_tools);
     if (spelling_.name_object.empty()) {
       return named_tool(reader);
     }
@@ -117,13 +117,14 @@ void read_tool_choice(FieldReader& fields, Conversation& conversation,
 
 }  // namespace
 
-void read_tool_type(FieldReader& reader) {
+std::string read_tool_type(FieldReader& reader, bool has_custom_tools) {
   reader.require("type");
-  const auto type = reader.text("type");
-  if (type.has_value() && *type != "function") {
+  std::string type = reader.text("type").value_or("function");
+  if (type != "function" && !(has_custom_tools && type == "custom")) {
     reader.fail(unsupported_field(reader.path_of("type"),
-                                  concat("tools of type ", quote(*type), " are not called")));
+                                  concat("tools of type ", quote(type), " are not called")));
   }
+  return type;
 }
 
 void read_tools(FieldReader& fields, Conversation& conversation, const ToolSpelling& spelling) {

@@ -20,10 +20,12 @@ struct ToolSpelling {
   std::string_view name_object;
   // Whether allowed tools lie in a member of their own.
   bool nests_allowed_tools;
+  bool has_custom_tools;
 };
 
-// "type" of a tool. Fails on types other than functions: the server runs none itself.
-void read_tool_type(FieldReader& reader);
+// "type" of a tool. Fails on types other than "function" and, where there are such, "custom": the
+// server runs none itself.
+std::string read_tool_type(FieldReader& reader, bool has_custom_tools);
 
 // tools, tool_choice and parallel_tool_calls.
 void read_tools(FieldReader& fields, Conversation& conversation, const ToolSpelling& spelling);

@@ -116,7 +116,7 @@ std::string Call::error_body(const Failure& failure) const {
     case Shape::openai:
       break;
     case Shape::responses:
-      return dialect::chat::error_body(dialect::responses::named(failure));
+      return dialect::responses::error_body(failure);
     case Shape::anthropic:
       return dialect::anthropic::error_body(failure, record_.id);
   }

@@ -7,7 +7,7 @@ import time
 import unittest
 
 import httpx
-
+import sdk_types
 from harness import Case, shared_server, user, weather_tool
 
 TWO_CALLS = pathlib.Path(__file__).with_name("two_calls.jinja")
@@ -26,6 +26,8 @@ def told(case, events):
     """The message that a stream tells, with what is true of every stream checked."""
     case.assertEqual([name for name, _ in events], [data["type"] for _, data in events])
     events = [data for _, data in events if data["type"] != "ping"]
+    for data in events:
+        sdk_types.check_message_event(case, data)
     case.assertEqual(events[0]["type"], "message_start")
     case.assertEqual([data["type"] for data in events[-2:]], ["message_delta", "message_stop"])
     message = events[0]["message"]
@@ -81,6 +83,7 @@ class StreamCase(Case):
     def both(self, **fields):
         streamed = told(self, self.events("/v1/messages", self.body(**fields)))
         whole = self.post("/v1/messages", self.body(**fields))
+        sdk_types.check_message(self, whole)
         self.assertEqual(plain(streamed), plain(whole))
         self.assertEqual(sorted(streamed), sorted(whole))
         return streamed

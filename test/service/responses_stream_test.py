@@ -4,6 +4,7 @@ import collections
 import pathlib
 import unittest
 
+import sdk_types
 from harness import Case, shared_server, weather_tool
 
 TWO_CALLS = pathlib.Path(__file__).with_name("two_calls.jinja")
@@ -11,7 +12,8 @@ TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 # Of an item's kind: the events of its text, and the member of a "done" event that holds it.
 TEXTS = {"message": ("response.output_text", "text"),
          "reasoning": ("response.reasoning_text", "text"),
-         "function_call": ("response.function_call_arguments", "arguments")}
+         "function_call": ("response.function_call_arguments", "arguments"),
+         "custom_tool_call": ("response.custom_tool_call_input", "input")}
 
 
 def function_tool(**more):
@@ -23,6 +25,8 @@ class Stream:
 
     def __init__(self, case, events):
         self.events = [data for _, data in events]
+        for data in self.events:
+            sdk_types.check_response_event(case, data)
         case.assertEqual([name for name, _ in events], [data["type"] for data in self.events])
         case.assertEqual([data["sequence_number"] for data in self.events],
                          list(range(len(events))))
@@ -61,10 +65,10 @@ class Stream:
         whole = [data[field] for data in own if data["type"] == kind + ".done"]
         case.assertEqual(whole, [text])
         middle = [data["type"] for data in own[1:-1] if not data["type"].endswith(".delta")]
-        if item["type"] == "function_call":
+        if "call_id" in item:
             case.assertEqual(middle, [kind + ".done"])
-            case.assertEqual(item["arguments"], text)
-            case.assertEqual(added["item"]["arguments"], "")
+            case.assertEqual(item[field], text)
+            case.assertEqual(added["item"][field], "")
             case.assertEqual(added["item"]["call_id"], item["call_id"])
             case.assertEqual(added["item"]["name"], item["name"])
         else:
@@ -135,6 +139,24 @@ class Streams(Case):
                             max_output_tokens=12).final
         self.assertEqual(final["status"], "incomplete")
 
+    def test_custom_call(self):
+        definition = '^"[ab]{2}\n[0-9]{3}"$'
+        tool = {"type": "custom", "name": "pick", "format": {
+            "type": "grammar", "syntax": "regex", "definition": definition}}
+        fields = {"tools": [tool, function_tool()], "tool_choice": {"type": "custom", "name": "pick"},
+                  "max_output_tokens": 100, "parallel_tool_calls": False}
+        stream, whole = self.stream(**fields), self.whole(**fields)
+        call = stream.item("custom_tool_call")
+        self.assertRegex(call["input"], definition)
+        self.assertEqual(whole["output"][0]["input"], call["input"])
+        self.assertEqual(stream.final["tools"][0], {"description": None, **tool})
+        result = {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "done"}
+        more = {"tools": [tool], "tool_choice": "none"}
+        second = self.whole(**more, previous_response_id=stream.final["id"], input=[result])
+        by_hand = self.whole(**more, input=[{"role": "user", "content": "Name three colours."},
+                                            call, result])
+        self.assertEqual(by_hand["usage"]["input_tokens"], second["usage"]["input_tokens"])
+
     def test_a_refused_request_is_no_stream(self):
         error = self.post("/v1/responses", {"model": self.model, "stream": True, "input": "x " * 30000},
                           400)["error"]
@@ -174,6 +196,23 @@ class SeveralItems(Case):
                          ["reasoning", "message", "function_call", "function_call"])
         self.assertGreater(stream.final["usage"]["output_tokens_details"]["reasoning_tokens"], 0)
         self.assertEqual(stream.item("reasoning")["summary"], [])
+        self.assertIsNone(stream.item("reasoning")["encrypted_content"])
+
+    def test_packed_reasoning_stands_for_its_text(self):
+        fields = {"reasoning": {"effort": "high"}, "include": ["reasoning.encrypted_content"],
+                  "store": False}
+        stream = Stream(self, self.events("/v1/responses", self.body(**fields)))
+        thought = stream.item("reasoning")
+        counts = []
+        for own in ({"content": thought["content"]},
+                    {"encrypted_content": thought["encrypted_content"]}, {}):
+            counts.append(self.post("/v1/responses/input_tokens", self.body(
+                reasoning={"effort": "high"}, input=[
+                    {"role": "user", "content": "x"}, {"type": "reasoning", "summary": [], **own},
+                    {"role": "assistant", "content": "y"}, {"role": "user", "content": "z"}]))
+                ["input_tokens"])
+        self.assertEqual(counts[0], counts[1])
+        self.assertGreater(counts[0], counts[2])
 
     def test_effort_none_does_not_reason(self):
         stream = Stream(self, self.events("/v1/responses", self.body(reasoning={"effort": "none"})))

@@ -5,7 +5,7 @@ import time
 import unittest
 
 import httpx
-
+import sdk_types
 from harness import Case, Server, shared_server, weather_tool, write_key_file
 
 LIMIT_SECONDS = 60
@@ -302,6 +302,7 @@ class Echo(ResponsesCase):
         self.assertEqual(answer["tools"][0]["strict"], True)
         self.assertEqual(answer["model"], self.model)
         self.assertEqual(self.fetch(answer["id"]), answer)
+        sdk_types.check_response(self, answer)
 
     def test_defaults(self):
         answer = self.post("/v1/responses", {"input": "Hi", "max_output_tokens": 2})
@@ -384,7 +385,8 @@ class Requests(ResponsesCase):
                 "tools": [shell], "tool_choice": "auto", "parallel_tool_calls": False,
                 "reasoning": {"effort": "medium", "summary": "auto"}, "store": False, "stream": True,
                 "include": ["reasoning.encrypted_content"], "prompt_cache_key": "0198-session",
-                "text": {"verbosity": "medium"}, "max_output_tokens": 16}
+                "text": {"verbosity": "medium"}, "client_metadata": {"installation": "1"},
+                "max_output_tokens": 16}
         events = [data for _, data in self.events("/v1/responses", body)]
         self.assertEqual(events[0]["type"], "response.created")
         self.assertIn(events[-1]["type"], ("response.completed", "response.incomplete"))
@@ -418,6 +420,9 @@ class Requests(ResponsesCase):
                 ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
                 ({"tools": [{"type": "file_search", "vector_store_ids": []}]}, "tools[0].type"),
                 ({"tools": [{"type": "function"}]}, "tools[0].name"),
+                ({"tools": [{"type": "custom", "name": "c", "format": {
+                    "type": "grammar", "syntax": "lark", "definition": 'start: "x"'}}]},
+                 "tools[0].format.syntax"),
                 ({"tools": [function_tool("a b")]}, "tools[0].name"),
                 ({"tools": [function_tool(), function_tool()]}, "tools[1].name"),
                 ({"tool_choice": "required"}, "tool_choice"),
@@ -433,12 +438,15 @@ class Requests(ResponsesCase):
                 ({"service_tier": "flex"}, "service_tier"), ({"stream": "yes"}, "stream"),
                 ({"stream_options": {"include_obfuscation": True}, "stream": True},
                  "include_obfuscation"),
+                ({"messages": []}, "'messages'"), ({"max_tokens": 3}, "'max_tokens'"),
                 ({"model": 7}, "model"), ({"instructions": 7}, "instructions")):
             with self.subTest(fields=str(fields)[:90]):
                 error = self.create(400, **fields)["error"]
                 self.assertEqual(sorted(error), ["code", "message", "param", "type"])
                 self.assertEqual(error["type"], "invalid_request_error")
                 self.assertIn(field, f"{error['param']} {error['message']}")
+                if error["code"] is not None:
+                    self.assertIn(error["param"], error["message"])
 
     def test_unknown_model(self):
         error = self.create(404, model="nobody")["error"]

@@ -3,6 +3,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/dialect/anthropic/messages.h>
+#include <zllm/dialect/field_reader.h>
 #include <zllm/dialect/json_writer.h>
 
 namespace zllm::dialect::anthropic {
@@ -42,17 +43,27 @@ std::string_view type_of(const Failure& failure) {
 }
 
 // As a request of this dialect names it.
-std::string_view field_of(const Failure& failure) {
-  if (failure.field == "response_format") {
+std::string field_of(const Failure& failure) {
+  constexpr std::string_view kTool = "tools[";
+  constexpr std::string_view kSchema = "].parameters";
+  const std::string& field = failure.field;
+  if (names_body_field(failure)) {
+    return field;
+  }
+  if (field == "response_format") {
     return "output_config.format.schema";
   }
-  return failure.field == "stop" ? "stop_sequences" : std::string_view(failure.field);
+  if (field.starts_with(kTool) && field.ends_with(kSchema)) {
+    const std::size_t digits = field.size() - kTool.size() - kSchema.size();
+    return concat("tools.", field.substr(kTool.size(), digits), ".input_schema");
+  }
+  return field == "stop" ? "stop_sequences" : field;
 }
 
 }  // namespace
 
 std::string error_body(const Failure& failure, std::string_view request_id) {
-  const std::string_view field = field_of(failure);
+  const std::string field = field_of(failure);
   const bool names_field = field.empty() || failure.message.find(field) != std::string::npos;
   JsonWriter json;
   json.begin_object().text("type", "error").begin_object("error");

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <zllm/base/text.h>
+#include <zllm/dialect/field_reader.h>
 
 namespace zllm::dialect::anthropic {
 namespace {
@@ -292,6 +293,13 @@ TEST(Messages, ErrorsHaveTheirShape) {
   }
   EXPECT_THAT(error_body({FailureKind::invalid, "It is bad.", "top_k"}, ""),
               HasSubstr("top_k: It is bad."));
+  EXPECT_THAT(error_body({FailureKind::invalid, "Bad.", "tools[3].parameters"}, ""),
+              HasSubstr("tools.3.input_schema: Bad."));
+  EXPECT_THAT(error_body({FailureKind::invalid, "Bad.", "stop"}, ""),
+              HasSubstr("stop_sequences: Bad."));
+  // A reader has named its own.
+  EXPECT_THAT(error_body(unsupported_field("stop", "no"), ""),
+              HasSubstr(R"("message":"Unsupported parameter: 'stop')"));
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 namespace zllm::dialect::chat {
 namespace {
 
+constexpr bool kHasCustomTools = false;
+
 Outcome<Tool> read_function(const Json& value, std::string path) {
   FieldReader reader(value, std::move(path));
   Tool tool;
@@ -28,7 +30,7 @@ Outcome<Tool> read_function(const Json& value, std::string path) {
 Outcome<Tool> read_tool(const Json& value, std::string path) {
   FieldReader reader(value, std::move(path));
   Tool tool;
-  read_tool_type(reader);
+  read_tool_type(reader, kHasCustomTools);
   reader.require("function");
   if (const Json *function = reader.take("function")) {
     ZLLM_TRY(tool, read_function(*function, reader.path_of("function")));
@@ -40,7 +42,8 @@ Outcome<Tool> read_tool(const Json& value, std::string path) {
 constexpr ToolSpelling kSpelling = {.read_tool = read_tool,
                                     .name_member = "function.name",
                                     .name_object = "function",
-                                    .nests_allowed_tools = true};
+                                    .nests_allowed_tools = true,
+                                    .has_custom_tools = kHasCustomTools};
 
 }  // namespace
 

@@ -6,6 +6,8 @@
 #include <zllm/base/text.h>
 #include <zllm/dialect/json_writer.h>
 #include <zllm/dialect/responses/conversation_builder.h>
+#include <zllm/dialect/responses/custom_tool.h>
+#include <zllm/dialect/responses/packed_reasoning.h>
 
 namespace zllm::dialect::responses {
 namespace {
@@ -87,6 +89,22 @@ void read_caller(FieldReader& item) {
   }
 }
 
+// The text of "encrypted_content".
+std::string read_packed(FieldReader& item) {
+  const auto packed = item.text("encrypted_content");
+  if (!packed.has_value()) {
+    return {};
+  }
+  auto text = unpack_reasoning(*packed);
+  if (!text.has_value()) {
+    Failure failure = wrong_value(item.path_of("encrypted_content"),
+                                  "it was not made here, so it cannot be read");
+    failure.code = "invalid_encrypted_content";
+    item.fail(std::move(failure));
+  }
+  return std::move(text).value_or("");
+}
+
 class ItemReader {
  public:
   ItemReader(std::vector<Message> before, const std::string& id_suffix, const ItemLookup& find_item)
@@ -122,11 +140,14 @@ class ItemReader {
     if (type == "reasoning") {
       return read_reasoning(item, value, id);
     }
-    if (type == "function_call") {
-      return read_call(item, value, id);
+    if (type == "function_call" || type == "custom_tool_call") {
+      return read_call(item, value, type == "custom_tool_call", id);
     }
     if (type == "function_call_output") {
-      return read_result(item, value, id);
+      return read_result(item, value, "fco_", id);
+    }
+    if (type == "custom_tool_call_output") {
+      return read_result(item, value, "ctco_", id);
     }
     return unsupported_field(item.path_of("type"),
                              concat("items of type ", quote(type), " are not read here"));
@@ -176,37 +197,41 @@ class ItemReader {
   Outcome<Done> read_reasoning(FieldReader& item, const Json& value, const std::string& id) {
     const Json::Array *summary = item.array("summary");
     const Json::Array *content = item.array("content");
-    item.refuse("encrypted_content", "no reasoning is encrypted here");
-    std::string text;
+    std::string text = read_packed(item);
     if (content != nullptr && !content->empty()) {
       text = item.keep(read_parts(*content, item.path_of("content"), {"reasoning_text", "text"}))
                  .value_or("");
-    } else if (summary != nullptr) {
+    } else if (text.empty() && summary != nullptr) {
       text =
           item.keep(read_parts(*summary, item.path_of("summary"), {"summary_text"})).value_or("");
     }
     ZLLM_TRY(item.finish());
-    keep_item("rs_", id, "reasoning", value);
+    keep_item("rs_", id, value);
     builder_.add_reasoning(std::move(text));
     return Done{};
   }
 
-  Outcome<Done> read_call(FieldReader& item, const Json& value, const std::string& id) {
-    ToolCall call;
-    item.require("call_id");
-    item.require("name");
-    item.require("arguments");
+  Outcome<Done> read_call(FieldReader& item, const Json& value, bool is_custom,
+                          const std::string& id) {
+    const std::string_view text_field = is_custom ? "input" : "arguments";
+    for (const std::string_view name :
+         {std::string_view("call_id"), std::string_view("name"), text_field}) {
+      item.require(name);
+    }
     read_caller(item);
+    ToolCall call;
     call.id = item.text("call_id").value_or("");
     call.name = item.text("name").value_or("");
-    call.arguments = item.text("arguments").value_or("");
+    std::string text = item.text(text_field).value_or("");
     ZLLM_TRY(item.finish());
-    keep_item("fc_", id, "function_call", value);
+    call.arguments = is_custom ? custom_arguments(text) : std::move(text);
+    keep_item(is_custom ? "ctc_" : "fc_", id, value);
     builder_.add_call(std::move(call));
     return Done{};
   }
 
-  Outcome<Done> read_result(FieldReader& item, const Json& value, const std::string& id) {
+  Outcome<Done> read_result(FieldReader& item, const Json& value, std::string_view prefix,
+                            const std::string& id) {
     item.require("call_id");
     const std::string call_id = item.text("call_id").value_or("");
     std::string output = read_content(item, "output", {"input_text"});
@@ -214,16 +239,15 @@ class ItemReader {
     ZLLM_TRY(item.finish());
     if (!builder_.add_result(call_id, std::move(output))) {
       return wrong_value(item.path_of("call_id"),
-                         concat("no function call before it has the id ", quote(call_id)));
+                         concat("no call before it has the id ", quote(call_id)));
     }
-    keep_item("fco_", id, "function_call_output", value);
+    keep_item(prefix, id, value);
     return Done{};
   }
 
   // The item as it came, with an id and a status.
-  void keep_item(std::string_view prefix, const std::string& id, std::string_view type,
-                 const Json& value) {
-    JsonWriter json = begin_item(prefix, id, type);
+  void keep_item(std::string_view prefix, const std::string& id, const Json& value) {
+    JsonWriter json = begin_item(prefix, id, *value.find("type")->as_string());
     if (value.find("status") == nullptr || value.find("status")->is_null()) {
       json.text("status", "completed");
     }
@@ -261,8 +285,10 @@ class ItemReader {
 
 Input read_input(FieldReader& fields, std::vector<Message> before, const std::string& id_suffix,
                  const ItemLookup& find_item) {
+  if (before.empty()) {
+    fields.require("input");
+  }
   ItemReader reader(std::move(before), id_suffix, find_item);
-  fields.require("input");
   const Json *input = fields.take("input");
   if (input == nullptr) {
     return reader.take();

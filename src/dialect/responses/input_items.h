@@ -18,7 +18,8 @@ struct Input {
 // The stored item of an id, for items that refer to one.
 using ItemLookup = std::function<std::optional<Json>(const std::string& id)>;
 
-// "input". before: the turns that it goes on from; id_suffix ends ids of items that have none.
+// "input", which may be left out where there are turns to go on from. before: those; id_suffix ends
+// ids of items that have none.
 Input read_input(FieldReader& fields, std::vector<Message> before, const std::string& id_suffix,
                  const ItemLookup& find_item);
 

@@ -97,7 +97,7 @@ std::string read_reasoning(FieldReader& fields, ReasoningOptions& reasoning) {
   return std::move(json.end_object()).str();
 }
 
-void read_include(FieldReader& fields, Request& request) {
+void read_include(FieldReader& fields, Request& request, OutputFields& output) {
   const auto top = fields.integer("top_logprobs", {.most = kMaxTopLogProbabilities});
   if (top.value_or(0) > 0) {
     request.top_log_probabilities = static_cast<std::uint32_t>(*top);
@@ -108,8 +108,9 @@ void read_include(FieldReader& fields, Request& request) {
     const std::string name = fields.keep(read_text((*include)[i], path)).value_or("");
     if (name == "message.output_text.logprobs") {
       request.top_log_probabilities = static_cast<std::uint32_t>(top.value_or(0));
-    } else if (name != "reasoning.encrypted_content") {
-      // That one is null, beside the reasoning itself.
+    } else if (name == "reasoning.encrypted_content") {
+      output.packs_reasoning = true;
+    } else {
       fields.fail(unsupported_field(path, concat(quote(name), " does not exist here")));
     }
   }
@@ -157,6 +158,7 @@ void read_account(FieldReader& fields) {
   // The most that a prefix may be kept.
   fields.word("prompt_cache_retention", {"in_memory", "in-memory", "24h"});
   read_cache_options(fields);
+  fields.object("client_metadata");  // what Codex tells of itself
   fields.word("service_tier", {"auto", "default"});
   read_metadata(fields);
 }
@@ -167,7 +169,7 @@ OutputFields read_output_fields(FieldReader& fields, Request& request) {
   OutputFields output;
   output.text = read_text_options(fields, request);
   output.reasoning = read_reasoning(fields, request.reasoning);
-  read_include(fields, request);
+  read_include(fields, request, output);
   output.is_streaming = fields.boolean("stream").value_or(false);
   read_stream_options(fields, output.is_streaming);
   output.is_stored = fields.boolean("store").value_or(true);

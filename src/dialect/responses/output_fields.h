@@ -12,7 +12,8 @@ struct OutputFields {
   bool is_streaming = false;
   bool is_stored = true;
   bool is_background = false;
-  std::string text;  // JSON texts, as the response object repeats them
+  bool packs_reasoning = false;  // into "encrypted_content"
+  std::string text;              // JSON texts, as the response object repeats them
   std::string reasoning;
 };
 

@@ -5,6 +5,9 @@
 #include <zllm/base/text.h>
 
 namespace zllm::dialect::responses {
+
+bool is_call(ItemKind kind) { return kind == ItemKind::call || kind == ItemKind::custom_call; }
+
 std::string_view id_prefix(ItemKind kind) {
   switch (kind) {
     case ItemKind::reasoning:
@@ -13,6 +16,8 @@ std::string_view id_prefix(ItemKind kind) {
       return "msg_";
     case ItemKind::call:
       return "fc_";
+    case ItemKind::custom_call:
+      return "ctc_";
   }
   return "";
 }
@@ -30,9 +35,13 @@ void write_item(JsonWriter& json, const OutputItem& item) {
       json.text("type", "function_call").text("call_id", item.call_id).text("name", item.name);
       json.text("arguments", item.text);
       break;
+    case ItemKind::custom_call:
+      json.text("type", "custom_tool_call").text("call_id", item.call_id).text("name", item.name);
+      json.text("input", item.text);
+      break;
   }
   json.text("status", item.status);
-  if (item.kind != ItemKind::call) {
+  if (!is_call(item.kind)) {
     json.begin_array("content");
     if (item.has_content) {
       write_part(json, item, item.text, item.scored);
@@ -40,7 +49,8 @@ void write_item(JsonWriter& json, const OutputItem& item) {
     json.end_array();
   }
   if (item.kind == ItemKind::reasoning) {
-    json.null("encrypted_content");
+    item.packed.empty() ? json.null("encrypted_content")
+                        : json.text("encrypted_content", item.packed);
   }
   json.end_object();
 }

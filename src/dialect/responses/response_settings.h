@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <zllm/dialect/dialect.h>
+#include <zllm/dialect/responses/custom_tool.h>
 #include <zllm/dialect/responses/response_store.h>
 #include <zllm/embedded/message.h>
 
@@ -14,7 +15,9 @@ namespace zllm::dialect::responses {
 struct ResponseSettings {
   AnswerFacts facts;
   std::string echo;  // members of the response object that repeat the request, without brackets
+  CustomTools custom_tools = {};
   bool has_log_probabilities = false;
+  bool packs_reasoning = false;
   bool is_stored = true;
   bool is_background = false;
   std::string caller = {};

@@ -111,7 +111,7 @@ void write_sampling(JsonWriter& json, const Request& request) {
 
 // Members without the object around them.
 std::string echo_members(const Json& body, const Request& request, const Echo& echo,
-                         const OutputFields& output) {
+                         const OutputFields& output, const CustomTools& custom) {
   const auto& conversation = *std::get_if<Conversation>(&request.input);
   JsonWriter json;
   const auto text = [&](const std::string& value) -> JsonWriter& { return json.text(value); };
@@ -125,7 +125,7 @@ std::string echo_members(const Json& body, const Request& request, const Echo& e
   json.boolean("parallel_tool_calls", conversation.allows_parallel_calls);
   const Json *choice = body.find("tool_choice");
   json.raw("tool_choice", choice == nullptr || choice->is_null() ? "\"auto\"" : choice->dump());
-  write_tools(json, conversation);
+  write_tools(json, conversation, custom);
   json.raw("text", output.text).raw("reasoning", output.reasoning);
   json.text("truncation", "disabled").text("service_tier", "default");
   const Json *metadata = body.find("metadata");
@@ -163,10 +163,13 @@ Outcome<ResponseExchange> read(const Json& body, const AnswerFacts& facts,
   read_generation(fields, output.is_streaming, request);
   ZLLM_TRY(fields.finish());
 
+  CustomTools custom = custom_tools(body);
   auto encoder = std::make_unique<ResponsesEncoder>(
       ResponseSettings{.facts = facts,
-                       .echo = echo_members(body, request, echo, output),
+                       .echo = echo_members(body, request, echo, output, custom),
+                       .custom_tools = std::move(custom),
                        .has_log_probabilities = request.top_log_probabilities.has_value(),
+                       .packs_reasoning = output.packs_reasoning,
                        .is_stored = output.is_stored,
                        .is_background = output.is_background,
                        .caller = caller,

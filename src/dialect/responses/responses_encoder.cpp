@@ -5,6 +5,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/dialect/openai_answer.h>
+#include <zllm/dialect/responses/packed_reasoning.h>
 
 namespace zllm::dialect::responses {
 namespace {
@@ -75,6 +76,9 @@ Message answer_turn(const std::vector<OutputItem>& items) {
       case ItemKind::call:
         turn.tool_calls.push_back({item.call_id, item.name, item.text});
         break;
+      case ItemKind::custom_call:
+        turn.tool_calls.push_back({item.call_id, item.name, item.arguments});
+        break;
     }
   }
   return turn;
@@ -123,18 +127,35 @@ void ResponsesEncoder::on(const ReasoningDelta& delta) {
 }
 
 void ResponsesEncoder::on(const CallStarted& call) {
-  start_item({.kind = ItemKind::call, .call_id = call.id, .name = call.name, .call = call.call});
+  const bool is_custom = settings_.custom_tools.contains(call.name);
+  input_ = {};
+  start_item({.kind = is_custom ? ItemKind::custom_call : ItemKind::call,
+              .call_id = call.id,
+              .name = call.name,
+              .call = call.call});
 }
 
 void ResponsesEncoder::on(const CallDelta& delta) {
   if (delta.arguments.empty() || !is_in_call(delta.call)) {
     return;
   }
-  items_.back().text += delta.arguments;
-  const std::string_view type = "response.function_call_arguments.delta";
-  JsonWriter json = begin_item_event(type);
-  json.text("delta", delta.arguments);
-  send(type, std::move(json));
+  OutputItem& item = items_.back();
+  if (item.kind == ItemKind::custom_call) {
+    item.arguments += delta.arguments;
+    add_call_text("response.custom_tool_call_input.delta", input_.add(delta.arguments));
+  } else {
+    add_call_text("response.function_call_arguments.delta", delta.arguments);
+  }
+}
+
+void ResponsesEncoder::add_call_text(std::string_view event, const std::string& text) {
+  if (text.empty()) {
+    return;
+  }
+  items_.back().text += text;
+  JsonWriter json = begin_item_event(event);
+  json.text("delta", text);
+  send(event, std::move(json));
 }
 
 void ResponsesEncoder::on(const CallFinished& call) {
@@ -244,8 +265,16 @@ void ResponsesEncoder::stop_item(std::string_view status) {
     JsonWriter json = begin_item_event(type);
     json.text("name", item.name).text("arguments", item.text);
     send(type, std::move(json));
+  } else if (item.kind == ItemKind::custom_call) {
+    const std::string_view type = "response.custom_tool_call_input.done";
+    JsonWriter json = begin_item_event(type);
+    json.text("input", item.text);
+    send(type, std::move(json));
   } else {
     stop_part(item);
+  }
+  if (item.kind == ItemKind::reasoning && settings_.packs_reasoning) {
+    item.packed = pack_reasoning(item.text);
   }
   item.status = status;
   send_item("response.output_item.done");
@@ -269,7 +298,7 @@ void ResponsesEncoder::stop_part(const OutputItem& item) {
 }
 
 bool ResponsesEncoder::is_in_call(std::uint32_t call) const {
-  return is_open_ && items_.back().kind == ItemKind::call && items_.back().call == call;
+  return is_open_ && is_call(items_.back().kind) && items_.back().call == call;
 }
 
 JsonWriter ResponsesEncoder::begin_event(std::string_view type) {

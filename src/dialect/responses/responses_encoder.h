@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <zllm/dialect/dialect.h>
+#include <zllm/dialect/responses/custom_tool.h>
 #include <zllm/dialect/responses/output_item.h>
 #include <zllm/dialect/responses/response_settings.h>
 #include <zllm/dialect/responses/response_store.h>
@@ -38,6 +39,7 @@ class ResponsesEncoder : public Encoder {
 
   void start_response();
   void note_scored(const Event& event);
+  void add_call_text(std::string_view event, const std::string& text);
   void add_text(ItemKind kind, std::string_view event, const std::string& text);
   OutputItem& enter(ItemKind kind);
   void start_item(OutputItem item);
@@ -65,6 +67,7 @@ class ResponsesEncoder : public Encoder {
   bool is_kept_ = false;  // the store has had it
   std::vector<OutputItem> items_;
   bool is_open_ = false;  // the last item
+  CustomInput input_;     // of the last item, where it is a custom call
   std::string scored_;    // tokens whose text is not told yet
   std::optional<ChoiceEnded> end_;
   std::optional<Ended> ended_;

@@ -126,6 +126,30 @@ TEST(ResponsesEncoder, CollectsTheSame) {
   EXPECT_THAT(collect(settings(), whole_answer()), HasSubstr(kOutput));
 }
 
+TEST(ResponsesEncoder, CustomCallsTellTheirInput) {
+  ResponseSettings custom = settings();
+  custom.custom_tools.emplace("say", "{}");
+  const auto items =
+      stream(std::move(custom),
+             {event(Started{}), event(CallStarted{.call = 0, .id = "c1", .name = "say"}),
+              event(CallDelta{.call = 0, .arguments = R"({"inp)"}),
+              event(CallDelta{.call = 0, .arguments = R"(ut": "a\)"}),
+              event(CallDelta{.call = 0, .arguments = R"(nb"})"}), event(CallFinished{.call = 0}),
+              event(ChoiceEnded{.reason = StopReason::calls}), ended()});
+  std::vector<std::string> lines;
+  for (std::size_t i = 2; i + 1 < items.size(); ++i) {
+    lines.push_back(rest_of(items[i], i));
+  }
+  EXPECT_THAT(
+      lines,
+      ElementsAre(
+          R"(output_item.added "output_index":0,"item":{"id":"ctc_u_0","type":"custom_tool_call","call_id":"c1","name":"say","input":"","status":"in_progress"}})",
+          R"(custom_tool_call_input.delta "item_id":"ctc_u_0","output_index":0,"delta":"a"})",
+          R"(custom_tool_call_input.delta "item_id":"ctc_u_0","output_index":0,"delta":"\nb"})",
+          R"(custom_tool_call_input.done "item_id":"ctc_u_0","output_index":0,"input":"a\nb"})",
+          R"(output_item.done "output_index":0,"item":{"id":"ctc_u_0","type":"custom_tool_call","call_id":"c1","name":"say","input":"a\nb","status":"completed"}})"));
+}
+
 TEST(ResponsesEncoder, BackgroundBeginsQueued) {
   ResponseSettings background = settings();
   background.is_background = true;

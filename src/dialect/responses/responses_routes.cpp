@@ -8,6 +8,7 @@
 #include <zllm/base/text.h>
 #include <zllm/dialect/field_reader.h>
 #include <zllm/dialect/json_writer.h>
+#include <zllm/dialect/openai_answer.h>
 
 namespace zllm::dialect::responses {
 namespace {
@@ -167,6 +168,9 @@ StoredResponse cancelled(StoredResponse response) {
 }
 
 Failure named(Failure failure) {
+  if (names_body_field(failure)) {
+    return failure;
+  }
   if (failure.field == "messages" || failure.field == "prompt") {
     failure.field = "input";
   } else if (failure.field == "response_format") {
@@ -176,5 +180,7 @@ Failure named(Failure failure) {
   }
   return failure;
 }
+
+std::string error_body(const Failure& failure) { return openai_error_body(named(failure)); }
 
 }  // namespace zllm::dialect::responses

@@ -36,5 +36,6 @@ StoredResponse cancelled(StoredResponse response);
 
 // The failure with its field as a request of this dialect names it.
 Failure named(Failure failure);
+std::string error_body(const Failure& failure);
 
 }  // namespace zllm::dialect::responses

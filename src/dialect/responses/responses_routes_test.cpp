@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <zllm/base/text.h>
+#include <zllm/dialect/field_reader.h>
 
 namespace zllm::dialect::responses {
 namespace {
@@ -77,6 +78,12 @@ TEST(ResponsesRoutes, NamesFieldsAsRequestsDo) {
   EXPECT_EQ(named({FailureKind::invalid, "", "response_format"}).field, "text.format.schema");
   EXPECT_EQ(named({FailureKind::too_long, "", "messages"}).field, "input");
   EXPECT_EQ(named({FailureKind::invalid, "", "tools"}).field, "tools");
+  EXPECT_EQ(named({FailureKind::too_long, "", "messages", "context_length_exceeded"}).field,
+            "input");
+  // A reader has named its own.
+  EXPECT_EQ(named(unsupported_field("prompt", "none")).field, "prompt");
+  EXPECT_THAT(error_body({FailureKind::invalid, "", "max_tokens"}),
+              HasSubstr(R"("param":"max_output_tokens")"));
 }
 
 TEST(ResponsesRoutes, TellsWhatIsGone) {

@@ -106,7 +106,14 @@ TEST_F(Responses, RefusesByName) {
       {R"("reasoning":{"effort":"some"})", "reasoning.effort"},
       {R"("reasoning":{"summary":"long"})", "reasoning.summary"},
       {R"("tools":[{"type":"web_search"}])", "tools[0].type"},
-      {R"("tools":[{"type":"custom","name":"a"}])", "tools[0].type"},
+      {R"("tools":[{"type":"custom"}])", "tools[0].name"},
+      {R"("tools":[{"type":"custom","name":"a","parameters":{}}])", "tools[0].parameters"},
+      {R"("tools":[{"type":"custom","name":"a","format":{"type":"xml"}}])", "tools[0].format.type"},
+      {R"("tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"regex"}}])",
+       "tools[0].format.definition"},
+      {R"("tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"lark",)"
+       R"("definition":"start: \"x\""}}])",
+       "tools[0].format.syntax"},
       {R"("tools":[{"type":"function"}])", "tools[0].name"},
       {R"("tools":[{"type":"function","name":"f"},{"type":"function","name":"f"}])",
        "tools[1].name"},
@@ -190,6 +197,66 @@ TEST_F(Responses, ReadsToolsAndTheirChoice) {
       R"("tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"}]})"));
   EXPECT_EQ(some.tool_choice.rule, ToolRule::automatic);
   EXPECT_THAT(some.tool_choice.names, ElementsAre("f"));
+}
+
+TEST_F(Responses, ReadsCustomToolsAsFunctionsOfTheirInput) {
+  const std::string tools =
+      R"("tools":[{"type":"custom","name":"say","description":"d"},)"
+      R"({"type":"custom","name":"pick","format":{"type":"grammar","syntax":"regex","definition":"^[ab]$"}}])";
+  const ResponseExchange exchange =
+      accept(body_with(concat(tools, R"(,"tool_choice":{"type":"custom","name":"pick"})")));
+  const auto& read = std::get<Conversation>(exchange.exchange.request.input);
+  ASSERT_EQ(read.tools.size(), 2U);
+  EXPECT_TRUE(read.tools[0].is_strict);
+  EXPECT_EQ(read.tools[0].description, "d");
+  EXPECT_THAT(read.tools[0].parameters, HasSubstr(R"("required":["input"])"));
+  EXPECT_THAT(read.tools[1].parameters, HasSubstr(R"("pattern":"^(?:[ab])$")"));
+  EXPECT_THAT(read.tool_choice.names, ElementsAre("pick"));
+  exchange.exchange.encoder->collect({.what = Started{}});
+  EXPECT_THAT(
+      store_->get("me", "resp_u1")->body,
+      HasSubstr(
+          R"("tools":[{"type":"custom","name":"say","description":"d","format":{"type":"text"}},)"
+          R"({"type":"custom","name":"pick","description":null,"format":{"type":"grammar","syntax":"regex","definition":"^[ab]$"}}])"));
+}
+
+TEST_F(Responses, CustomCallsComeBack) {
+  const std::vector<Message> turns =
+      conversation_of(
+          R"({"input":[{"role":"user","content":"hi"},)"
+          R"({"type":"custom_tool_call","id":"ctc_1","call_id":"c1","name":"say","input":"a \"b\"\n","status":"completed"},)"
+          R"({"type":"custom_tool_call_output","call_id":"c1","output":"r"}]})")
+          .messages;
+  ASSERT_EQ(turns.size(), 3U);
+  ASSERT_EQ(turns[1].tool_calls.size(), 1U);
+  EXPECT_EQ(turns[1].tool_calls[0].arguments, R"({"input": "a \"b\"\n"})");
+  EXPECT_EQ(turns[2].name, "say");
+  EXPECT_EQ(turns[2].content, "r");
+}
+
+TEST_F(Responses, PackedReasoningComesBack) {
+  ResponseExchange first =
+      accept(body_with(R"("include":["reasoning.encrypted_content"],"store":false)"), "one");
+  answer(first, {{.what = Started{}},
+                 {.what = ReasoningDelta{"hm?"}},
+                 {.what = ContentDelta{"a"}},
+                 {.what = ChoiceEnded{}},
+                 {.what = Ended{}}});
+  const std::string packed = R"("encrypted_content":"zllm1.aG0_")";
+  EXPECT_THAT(first.exchange.encoder->body(), HasSubstr(packed));
+  const std::vector<Message> turns =
+      conversation_of(concat(R"({"input":[{"type":"reasoning","summary":[],)", packed,
+                             R"(},{"role":"assistant","content":"a"}]})"))
+          .messages;
+  ASSERT_EQ(turns.size(), 1U);
+  EXPECT_EQ(turns[0].reasoning, "hm?");
+  EXPECT_EQ(turns[0].content, "a");
+}
+
+TEST_F(Responses, GoesOnWithoutNewInput) {
+  ResponseExchange first = accept(body_with(""), "one");
+  answer(first, text_answer("a"));
+  EXPECT_EQ(conversation_of(R"({"previous_response_id":"resp_one"})", "two").messages.size(), 2U);
 }
 
 TEST_F(Responses, ReadsOptions) {

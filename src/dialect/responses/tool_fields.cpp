@@ -9,6 +9,8 @@
 namespace zllm::dialect::responses {
 namespace {
 
+constexpr bool kHasCustomTools = true;
+
 // Fields of newer tools whose plain value changes nothing.
 void read_plain_extras(FieldReader& reader) {
   if (reader.boolean("defer_loading").value_or(false)) {
@@ -25,31 +27,39 @@ void read_plain_extras(FieldReader& reader) {
                                     "only 'direct' is supported"));
     }
   }
-  reader.refuse("output_schema", "templates do not tell what a function returns");
 }
 
 Outcome<Tool> read_tool(const Json& value, std::string path) {
   FieldReader reader(value, std::move(path));
   Tool tool;
-  read_tool_type(reader);
+  const bool is_custom = read_tool_type(reader, kHasCustomTools) == "custom";
   reader.require("name");
   tool.name = reader.text("name").value_or("");
   if (!is_plain_name(tool.name)) {
     reader.fail("name", kPlainNameRule);
   }
   tool.description = reader.text("description").value_or("");
-  if (const Json *parameters = reader.object("parameters"); parameters != nullptr) {
-    tool.parameters = parameters->dump();
+  if (is_custom) {
+    tool.parameters = read_custom_format(reader);
+    tool.is_strict = true;
+  } else {
+    if (const Json *parameters = reader.object("parameters"); parameters != nullptr) {
+      tool.parameters = parameters->dump();
+    }
+    // Unlike in Chat Completions, strict unless said otherwise.
+    tool.is_strict = reader.boolean("strict").value_or(true) && !tool.parameters.empty();
+    reader.refuse("output_schema", "templates do not tell what a function returns");
   }
   read_plain_extras(reader);
-  // Unlike in Chat Completions, strict unless said otherwise.
-  tool.is_strict = reader.boolean("strict").value_or(true) && !tool.parameters.empty();
   ZLLM_TRY(reader.finish());
   return tool;
 }
 
-constexpr ToolSpelling kSpelling = {
-    .read_tool = read_tool, .name_member = "name", .name_object = "", .nests_allowed_tools = false};
+constexpr ToolSpelling kSpelling = {.read_tool = read_tool,
+                                    .name_member = "name",
+                                    .name_object = "",
+                                    .nests_allowed_tools = false,
+                                    .has_custom_tools = kHasCustomTools};
 
 }  // namespace
 
@@ -57,12 +67,18 @@ void read_tools(FieldReader& fields, Conversation& conversation) {
   dialect::read_tools(fields, conversation, kSpelling);
 }
 
-void write_tools(JsonWriter& json, const Conversation& conversation) {
+void write_tools(JsonWriter& json, const Conversation& conversation, const CustomTools& custom) {
   json.begin_array("tools");
   for (const Tool& tool : conversation.tools) {
-    json.begin_object().text("type", "function").text("name", tool.name);
+    const auto format = custom.find(tool.name);
+    json.begin_object().text("type", format == custom.end() ? "function" : "custom");
+    json.text("name", tool.name);
     tool.description.empty() ? json.null("description")
                              : json.text("description", tool.description);
+    if (format != custom.end()) {
+      json.raw("format", format->second).end_object();
+      continue;
+    }
     tool.parameters.empty() ? json.null("parameters") : json.raw("parameters", tool.parameters);
     json.boolean("strict", tool.is_strict).end_object();
   }

@@ -10,6 +10,7 @@
 #include <zllm/dialect/chat/chat.h>
 #include <zllm/dialect/completions/completions.h>
 #include <zllm/dialect/responses/responses.h>
+#include <zllm/dialect/responses/responses_routes.h>
 #include <zllm/embedded/random_name.h>
 
 namespace zllm {
@@ -118,6 +119,9 @@ Outcome<JsonExchange> read_exchange(const JsonRequest& request, const std::strin
 std::string json_error(std::string_view dialect, const Failure& failure) {
   if (dialect == "messages") {
     return dialect::anthropic::error_body(failure, concat("req_", random_name(kUniqueLength)));
+  }
+  if (dialect == "responses") {
+    return dialect::responses::error_body(failure);
   }
   return dialect::chat::error_body(failure);
 }
