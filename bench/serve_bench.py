@@ -103,6 +103,7 @@ async def measure_turns(url, prefix_words, seed):
 
 
 def report_load(url, options, label):
+    reported = []
     for clients in options.clients:
         runs = [asyncio.run(measure_load(url, clients, max(options.requests, 2 * clients),
                                          options.words, options.tokens, f"{label}-{clients}-{i}"))
@@ -110,6 +111,8 @@ def report_load(url, options, label):
         run = sorted(runs, key=lambda r: r["tokens_per_second"])[len(runs) // 2]
         print(json.dumps({"server": label, **{k: round(v, 1) if isinstance(v, float) else v
                                               for k, v in run.items()}}), flush=True)
+        reported.append(run)
+    return reported
 
 
 def report_turns(url, options, label):
@@ -128,12 +131,12 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(arguments, port):
+def start(arguments, port, ready):
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     for _ in range(600):
         try:
-            if urllib.request.urlopen(url + "/health").status == 200:
+            if urllib.request.urlopen(url + ready).status == 200:
                 return process, url
         except OSError:
             time.sleep(0.1)
@@ -151,22 +154,39 @@ def command(options, label, port, slots, context):
             "-np", str(slots), "-c", str(slots * context), "-fa", "on", "--no-webui"]
 
 
+def summarise(loads, all_clients):
+    """Medians over the rounds, least and most; with both servers, the ratios round by round."""
+    for clients in all_clients:
+        runs = {label: [run for run in found if run["clients"] == clients]
+                for label, found in loads.items()}
+        for key in ("tokens_per_second", "ttft_p50_ms", "ttft_p99_ms", "gap_p50_ms", "gap_p99_ms"):
+            values = {label: [run[key] for run in found] for label, found in runs.items()}
+            if len(values) == 2:
+                values["ratio"] = [a / b for a, b in zip(*values.values())]
+            print(f"{clients:2} clients {key:18}", "  ".join(
+                f"{label} {statistics.median(found):.4g} ({min(found):.4g} to {max(found):.4g})"
+                for label, found in values.items()), flush=True)
+
+
 def compare(options):
     """Both servers in turn on the same file, alone on the machine."""
     labels = [label for label in ("zllm", "peer") if getattr(options, label)]
 
     def measure(label, slots, context, report):
         port = free_port()
-        process, url = start(command(options, label, port, slots, context), port)
+        process, url = start(command(options, label, port, slots, context), port,
+                             "/ready" if label == "zllm" else "/health")
         try:
-            report(url, options, label)
+            return report(url, options, label)
         finally:
             process.terminate()
             process.wait()
 
+    loads = {label: [] for label in labels}
     for _ in range(options.rounds):
         for label in labels:
-            measure(label, max(options.clients), 1024, report_load)
+            loads[label] += measure(label, max(options.clients), 1024, report_load)
+    summarise(loads, options.clients)
     for label in labels:
         measure(label, 1, 8192, report_turns)
 

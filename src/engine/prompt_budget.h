@@ -2,26 +2,37 @@
 
 #include <cstdint>
 
+#include <zllm/engine/round_cost.h>
+
 namespace zllm::engine {
 
-// How many rows of prompts a round may have beside answers so that these wait for them about
-// kPromptSeconds, from what rounds took so far.
+// How much longer prompts that are read beside answers may make a round, from what rounds took so
+// far. Readers of the answers wait for such rounds; the prompts wait for what is left out of them.
 class PromptBudget {
  public:
-  // Longer gaps between tokens are seen as stalls; much shorter ones make prompts slow.
-  static constexpr double kPromptSeconds = 0.15;
-  // A round of few rows reads all weights for little.
-  static constexpr std::uint64_t kLeastRows = 32;
-  static constexpr std::uint64_t kMostRows = 512;
-  static constexpr std::uint64_t kFirstRows = 128;  // before anything was measured
+  // A round with prompts takes at most so many times what its answers take alone: prompts get two
+  // thirds of the time, answers keep a third of their speed.
+  static constexpr double kStretch = 3;
+  // Faster than anybody reads, so that no round need be shorter.
+  static constexpr double kLeastSeconds = 0.03;
+  // Longer waits for prompts are seen as stalls.
+  static constexpr double kMostPromptSeconds = 0.15;
+  // Fewer rows read all weights, and the state so far, for little.
+  static constexpr std::uint64_t kLeastRows = 16;
+  static constexpr std::uint64_t kFirstRows = 32;  // before a prompt was measured
+  static constexpr std::uint64_t kMostRows = 256;  // bounds what a wrong estimate can do
 
-  // A round is over that had so many rows.
-  void note(std::uint64_t answer_rows, std::uint64_t prompt_rows, double seconds);
-  std::uint64_t rows() const;
+  // A round is over.
+  void note(const RoundWork& work, double seconds) { cost_.note(work, seconds); }
+  // What prompts may add to a round with so many rows of answers.
+  double seconds(std::uint64_t answer_rows) const;
+  // What a row of a prompt adds whose state holds `start` rows; 0 when it is not known.
+  double row_seconds(std::uint64_t start) const;
+  // The most rows of prompts, whatever they add.
+  std::uint64_t most_rows() const { return cost_.knows_prompts() ? kMostRows : kFirstRows; }
 
  private:
-  double answer_seconds_ = 0;  // of a round without prompts
-  double row_seconds_ = 0;     // that a row of a prompt adds; 0 = not known
+  RoundCost cost_;
 };
 
 }  // namespace zllm::engine

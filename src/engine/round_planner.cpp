@@ -19,27 +19,66 @@ std::vector<std::size_t> answers_in_order(std::span<const PendingRows> pending) 
   return order;
 }
 
-// Rows of a part of a prompt that may have at most `budget`; 0 where it had better wait.
-std::uint64_t part_of_prompt(const PendingRows& prompt, std::uint64_t budget, std::uint64_t anchor,
-                             bool must_go_on) {
-  std::uint64_t rows = std::min(prompt.rows, budget);
-  if (prompt.most != 0) {
-    rows = std::min(rows, prompt.most);
+// Rows of prompts that a round still has room for.
+class PromptRoom {
+ public:
+  PromptRoom(const PlanLimits& limits, std::uint64_t left, bool is_beside_answers)
+      : limits_(limits),
+        is_beside_answers_(is_beside_answers),
+        rows_(is_beside_answers ? std::min(left, limits.prompt_rows) : left),
+        seconds_(limits.prompt_seconds),
+        reaches_anchors_(rows_ >= limits.anchor) {}
+
+  bool is_full() const { return rows_ == 0; }
+
+  // How many of a prompt's rows come into the round; 0 where it had better wait.
+  std::uint64_t take(const PendingRows& prompt) {
+    const std::uint64_t rows = part_of(prompt, rows_for(prompt));
+    rows_ -= rows;
+    seconds_ -= prompt.row_seconds * static_cast<double>(rows);
+    is_first_ = is_first_ && rows == 0;
+    return rows;
   }
-  std::uint64_t end = prompt.start + rows;
-  if (prompt.start < prompt.cut && prompt.cut < end) {
-    end = prompt.cut;
+
+ private:
+  std::uint64_t rows_for(const PendingRows& prompt) const {
+    if (!is_beside_answers_ || prompt.row_seconds <= 0) {
+      return rows_;
+    }
+    const double rows = std::max(seconds_ / prompt.row_seconds, 0.0);
+    const std::uint64_t least = is_first_ ? limits_.least_rows : 0;
+    return rows >= static_cast<double>(rows_)
+               ? rows_
+               : std::min(rows_, std::max(least, static_cast<std::uint64_t>(rows)));
   }
-  const bool is_whole = end == prompt.start + prompt.rows || end == prompt.cut;
-  if (anchor == 0 || is_whole) {
-    return end - prompt.start;
+
+  std::uint64_t part_of(const PendingRows& prompt, std::uint64_t room) const {
+    std::uint64_t rows = std::min(prompt.rows, room);
+    if (prompt.most != 0) {
+      rows = std::min(rows, prompt.most);
+    }
+    std::uint64_t end = prompt.start + rows;
+    if (prompt.start < prompt.cut && prompt.cut < end) {
+      end = prompt.cut;
+    }
+    const bool is_whole = end == prompt.start + prompt.rows || end == prompt.cut;
+    if (limits_.anchor == 0 || is_whole) {
+      return end - prompt.start;
+    }
+    const std::uint64_t anchored = end - end % limits_.anchor;
+    if (anchored > prompt.start) {
+      return anchored - prompt.start;
+    }
+    return reaches_anchors_ ? 0 : end - prompt.start;
   }
-  const std::uint64_t anchored = end - end % anchor;
-  if (anchored > prompt.start) {
-    return anchored - prompt.start;
-  }
-  return must_go_on ? end - prompt.start : 0;
-}
+
+  const PlanLimits& limits_;
+  bool is_beside_answers_;
+  std::uint64_t rows_;
+  double seconds_;
+  bool reaches_anchors_;
+  bool is_first_ = true;
+};
 
 }  // namespace
 
@@ -57,19 +96,17 @@ std::vector<PlannedRows> plan_round(std::span<const PendingRows> pending,
     }
     add(i, std::min(pending[i].rows, left));
   }
-  std::uint64_t budget = plan.empty() ? left : std::min(left, limits.prompt_rows);
-  const bool reaches_anchors = budget >= limits.anchor;
+  PromptRoom room(limits, left, !plan.empty());
   for (std::size_t i = 0; i < pending.size(); ++i) {
     if (pending[i].kind != PendingRows::Kind::prompt) {
       continue;
     }
-    if (budget == 0 || plan.size() == limits.sequences) {
+    if (room.is_full() || plan.size() == limits.sequences) {
       break;
     }
-    const std::uint64_t rows = part_of_prompt(pending[i], budget, limits.anchor, !reaches_anchors);
+    const std::uint64_t rows = room.take(pending[i]);
     if (rows != 0) {
       add(i, rows);
-      budget -= rows;
     }
   }
   return plan;

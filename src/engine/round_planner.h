@@ -20,13 +20,18 @@ struct PendingRows {
   std::uint64_t most = 0;        // rows of one round at most; 0 = no matter
   std::uint64_t cut = 0;         // a round of a prompt that passes this row ends at it
   std::uint64_t last_round = 0;  // in which the sequence had rows
+  double row_seconds = 0;        // that a row of a prompt adds to a round; 0 = not known
 };
 
 struct PlanLimits {
-  std::uint64_t rows = 0;         // of a round
-  std::size_t sequences = 0;      // of a round
-  std::uint64_t prompt_rows = 0;  // of a round that has rows of answers too
-  std::uint64_t anchor = 0;       // rounds of prompts end at multiples of it; 0 = anywhere
+  std::uint64_t rows = 0;     // of a round
+  std::size_t sequences = 0;  // of a round
+  // Of a round that has rows of answers too: rows of prompts, and what these add to it. The first
+  // prompt has least_rows all the same.
+  std::uint64_t prompt_rows = 0;
+  double prompt_seconds = 0;
+  std::uint64_t least_rows = 0;
+  std::uint64_t anchor = 0;  // rounds of prompts end at multiples of it; 0 = anywhere
 };
 
 struct PlannedRows {

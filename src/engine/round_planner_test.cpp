@@ -65,6 +65,27 @@ TEST(RoundPlanner, CutsAnchoredPromptsAtMultiplesAndWhereAsked) {
             (Rows{{0, 16}}));
 }
 
+TEST(RoundPlanner, KeepsPromptsBesideAnswersToTheirTime) {
+  const PlanLimits limits{
+      .rows = 512, .sequences = 8, .prompt_rows = 128, .prompt_seconds = 0.1, .least_rows = 16};
+  const PendingRows answer{.kind = kAnswer, .start = 4, .rows = 1};
+  const auto prompt = [](std::uint64_t rows, double row_seconds) {
+    return PendingRows{.kind = kPrompt, .rows = rows, .row_seconds = row_seconds};
+  };
+  EXPECT_EQ(plan({answer, prompt(400, 0.0021)}, limits), (Rows{{0, 1}, {1, 47}}));
+  EXPECT_EQ(plan({answer, prompt(20, 0.0021), prompt(400, 0.0041)}, limits),
+            (Rows{{0, 1}, {1, 20}, {2, 14}}));
+  EXPECT_EQ(plan({answer, prompt(400, 0.0001)}, limits), (Rows{{0, 1}, {1, 128}}));
+  // The first of them goes on whatever it takes; alone it has the whole round.
+  EXPECT_EQ(plan({answer, prompt(400, 0.05), prompt(400, 0.001)}, limits), (Rows{{0, 1}, {1, 16}}));
+  EXPECT_EQ(plan({prompt(800, 0.05)}, limits), (Rows{{0, 512}}));
+  // As far as an anchor, where it must be one.
+  PlanLimits anchored = limits;
+  anchored.least_rows = 64;
+  anchored.anchor = 64;
+  EXPECT_EQ(plan({answer, prompt(400, 0.01), prompt(9, 0.001)}, anchored), (Rows{{0, 1}, {1, 64}}));
+}
+
 TEST(RoundPlanner, KeepsToTheRowsOfOneSequence) {
   EXPECT_EQ(
       plan({{.kind = kPrompt, .rows = 600, .most = 64}, {.kind = kPrompt, .rows = 9}}, kLimits),

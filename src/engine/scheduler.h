@@ -64,6 +64,7 @@ class Scheduler {
   std::size_t active() const;
 
   std::vector<Turn> plan();
+  PlanLimits plan_limits(std::span<const PendingRows> pending) const;
   PendingRows pending(const Resident& resident) const;
   void run(std::vector<Turn> turns);
   runtime::Round round_of(const std::vector<Turn>& turns) const;

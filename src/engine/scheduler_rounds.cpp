@@ -28,18 +28,28 @@ std::vector<Scheduler::Turn> Scheduler::plan() {
   for (const Resident& resident : ready) {
     rows.push_back(pending(resident));
   }
-  const std::uint64_t anchor = model_.info().is_recurrent ? kAnchorRows : 0;
-  const std::uint64_t prompt_rows =
-      options_.prefill_rows == 0 ? budget_.rows() : options_.prefill_rows;
   std::vector<Turn> turns;
-  for (const PlannedRows& planned : plan_round(rows, {.rows = model_.info().limits.rows,
-                                                      .sequences = options_.sequences,
-                                                      .prompt_rows = std::max(prompt_rows, anchor),
-                                                      .anchor = anchor})) {
+  for (const PlannedRows& planned : plan_round(rows, plan_limits(rows))) {
     const Resident& resident = ready[planned.index];
     turns.push_back({.job = resident.job, .choice = resident.choice, .rows = planned.rows});
   }
   return turns;
+}
+
+PlanLimits Scheduler::plan_limits(std::span<const PendingRows> pending) const {
+  std::uint64_t answer_rows = 0;
+  for (const PendingRows& one : pending) {
+    answer_rows += one.kind == PendingRows::Kind::answer ? one.rows : 0;
+  }
+  const std::uint64_t anchor = model_.info().is_recurrent ? kAnchorRows : 0;
+  const std::uint64_t most =
+      options_.prefill_rows == 0 ? budget_.most_rows() : options_.prefill_rows;
+  return {.rows = model_.info().limits.rows,
+          .sequences = options_.sequences,
+          .prompt_rows = std::max(most, anchor),
+          .prompt_seconds = budget_.seconds(answer_rows),
+          .least_rows = std::max(PromptBudget::kLeastRows, anchor),
+          .anchor = anchor};
 }
 
 PendingRows Scheduler::pending(const Resident& resident) const {
@@ -51,7 +61,8 @@ PendingRows Scheduler::pending(const Resident& resident) const {
           .rows = choice.rows_left(),
           .most = is_scored ? kScoredRows : 0,
           .cut = residence_.cut(*resident.job),
-          .last_round = choice.last_round};
+          .last_round = choice.last_round,
+          .row_seconds = options_.prefill_rows == 0 ? budget_.row_seconds(choice.rows) : 0};
 }
 
 runtime::Round Scheduler::round_of(const std::vector<Turn>& turns) const {
@@ -110,13 +121,16 @@ void Scheduler::run(std::vector<Turn> turns) {
 }
 
 void Scheduler::note_round(const std::vector<Turn>& turns, Clock::time_point begin) {
-  std::uint64_t answer_rows = 0;
-  std::uint64_t prompt_rows = 0;
+  RoundWork work;
   for (const Turn& turn : turns) {
-    (turn.choice->is_reading ? prompt_rows : answer_rows) += turn.rows;
+    if (turn.choice->is_reading) {
+      work.prompt_rows += turn.rows;
+      work.prompt_positions += turn.rows * (turn.choice->rows + turn.rows / 2);
+    } else {
+      work.answer_rows += turn.rows;
+    }
   }
-  budget_.note(answer_rows, prompt_rows,
-               std::chrono::duration<double>(Clock::now() - begin).count());
+  budget_.note(work, std::chrono::duration<double>(Clock::now() - begin).count());
 }
 
 // Evicts, else preempts a paused choice, else the last one; never the first.
