@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{interval, timeout, MissedTickBehavior};
 use tokio_rustls::TlsAcceptor;
 
@@ -34,6 +34,9 @@ const PROBE_TIME: Duration = Duration::from_secs(20);
 const UNSENT_BYTES: u32 = 64 << 10;
 /// For the last words of a connection that closes, and for what its client still sends.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
+
+/// Held by each connection; the server has stopped when all are dropped.
+pub type Alive = mpsc::Sender<()>;
 
 pub type Shutdown = watch::Receiver<bool>;
 

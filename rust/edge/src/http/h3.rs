@@ -1,11 +1,10 @@
 //! HTTP/3: the same requests over QUIC.
 
 use super::activity::Activity;
-use super::connection::Shutdown;
+use super::connection::{Alive, Shutdown};
 use super::kill::Kill;
 use super::quic::{BidiStream, Connection, Stopped, StoppedStreams};
 use super::request::{self, BodyError, BodySource, Broken};
-use super::server::Alive;
 use super::stream::{Attached, Stream};
 use super::Core;
 use crate::abi::{Failure, Kind};

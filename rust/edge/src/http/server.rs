@@ -1,6 +1,6 @@
 //! Binds, accepts and stops.
 
-use super::connection::{self, Shutdown};
+use super::connection::{self, Alive, Shutdown};
 use super::{tls, Core, Settings};
 use crate::abi::{Failure, Kind};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -20,9 +20,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 #[cfg(feature = "h3")]
 /// A port that is free for TCP may be taken for UDP.
 const PORT_ATTEMPTS: usize = 16;
-
-/// Held by each connection; the server has stopped when all are dropped.
-pub type Alive = mpsc::Sender<()>;
 
 struct Running {
     runtime: Runtime,
