@@ -6,6 +6,7 @@
 #include <zllm/base/text.h>
 #include <zllm/dialect/responses/responses.h>
 #include <zllm/server/answering.h>
+#include <zllm/server/event_replay.h>
 #include <zllm/server/query.h>
 #include <zllm/server/routes.h>
 
@@ -110,10 +111,23 @@ void reply_with(Call& call, Outcome<std::string> body) {
   }
 }
 
-void get(Services& services, Call& call) {
-  if (const auto response = stored(services, call)) {
-    reply_with(call, responses::stored_body(*response, parse_query(call.request().query)));
+void get(Services& services, const std::shared_ptr<Call>& call) {
+  const auto response = stored(services, *call);
+  if (!response) {
+    return;
   }
+  auto query = responses::read_stored_query(*response, parse_query(call->request().query));
+  if (!query.ok()) {
+    return call->fail(query.error());
+  }
+  if (!query->is_streaming) {
+    return call->reply(200, response->body);
+  }
+  EventReplay::start({.call = call,
+                      .events = response->events,
+                      .first = query->first_event,
+                      .buffer_bytes = services.options.transport.limits.buffer_bytes},
+                     *services.workers);
 }
 
 void list_input(Services& services, Call& call) {
@@ -163,7 +177,11 @@ std::vector<Route> responses_routes(Services& services) {
       {.method = "POST",
        .pattern = "/v1/responses",
        .shape = Shape::responses,
-       .handle = [&services](const std::shared_ptr<Call>& call) { create(services, call); }}};
+       .handle = [&services](const std::shared_ptr<Call>& call) { create(services, call); }},
+      {.method = "GET",
+       .pattern = "/v1/responses/{id}",
+       .shape = Shape::responses,
+       .handle = [&services](const std::shared_ptr<Call>& call) { get(services, call); }}};
   const auto add = [&](const char *method, const char *pattern, Handle handle) {
     routes.push_back({.method = method,
                       .pattern = pattern,
@@ -173,7 +191,6 @@ std::vector<Route> responses_routes(Services& services) {
                       }});
   };
   add("POST", "/v1/responses/input_tokens", count_input);
-  add("GET", "/v1/responses/{id}", get);
   add("DELETE", "/v1/responses/{id}", erase);
   add("POST", "/v1/responses/{id}/cancel", cancel);
   add("GET", "/v1/responses/{id}/input_items", list_input);

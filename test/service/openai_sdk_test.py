@@ -207,6 +207,14 @@ class OpenAiResponses(Case):
             cancelled = self.client.responses.retrieve(answer.id)
         self.assertEqual(cancelled.status, "cancelled")
 
+    def test_a_stream_is_taken_up_again(self):
+        stream = self.create(background=True, stream=True)
+        first = next(iter(stream))
+        stream.close()
+        rest = list(self.client.responses.retrieve(first.response.id, stream=True, starting_after=0))
+        self.assertEqual(rest[0].sequence_number, 1)
+        self.assertEqual(rest[-1].response.output_text, self.create().output_text)
+
     def test_unknown_previous_response(self):
         with self.assertRaises(openai.NotFoundError) as caught:
             self.create(previous_response_id="resp_of_nobody")

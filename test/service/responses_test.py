@@ -6,7 +6,7 @@ import unittest
 
 import httpx
 import sdk_types
-from harness import Case, Server, shared_server, weather_tool, write_key_file
+from harness import Case, Server, parse_events, shared_server, weather_tool, write_key_file
 
 LIMIT_SECONDS = 60
 
@@ -268,9 +268,29 @@ class Background(ResponsesCase):
                 if line.startswith("data:"):
                     name = json.loads(line[5:])["response"]["id"]
                     break
+        # Who comes back reads on while it runs, and all of it later.
+        rest = self.replay(name, "stream=true&starting_after=1")
+        self.assertEqual([data["sequence_number"] for _, data in rest],
+                         list(range(2, 2 + len(rest))))
         done = self.settled(name)
         self.assertEqual(done["status"], "completed")
         self.assertEqual(text_of(done), text_of(whole[-1][1]["response"]))
+        self.assertEqual(rest[-1][1]["response"], done)
+        again = self.replay(name, "stream=true&include_obfuscation=false")
+        self.assertEqual(again[2:], rest)
+        self.assertEqual([event for event, _ in again], [event for event, _ in whole])
+        self.assertEqual(self.replay(name, "stream=true&starting_after=9999"), [])
+
+    def replay(self, name, query):
+        with self.http.stream("GET", f"/v1/responses/{name}?{query}") as reply:
+            self.assertEqual(reply.status_code, 200)
+            return parse_events("".join(reply.iter_text()))
+
+    def test_only_streams_are_told_again(self):
+        name = self.create(max_output_tokens=2)["id"]
+        for query, field in (("stream=true", "stream"), ("starting_after=1", "starting_after"),
+                             ("include_obfuscation=true", "include_obfuscation")):
+            self.assertEqual(self.fetch(f"{name}?{query}", 400)["error"]["param"], field)
 
     def test_a_vanished_reader_leaves_no_running_response(self):
         with self.http.stream("POST", "/v1/responses", json={

@@ -20,6 +20,7 @@ struct ResponseSettings {
   bool packs_reasoning = false;
   bool is_stored = true;
   bool is_background = false;
+  std::shared_ptr<EventLog> events = {};  // of a stream that can be read again
   std::string caller = {};
   std::vector<std::string> input_items = {};
   std::vector<Message> conversation = {};  // up to the answer, without instructions

@@ -34,7 +34,7 @@ std::size_t bytes_of(const std::string& key, const StoredResponse& response) {
   for (const Message& message : response.conversation) {
     bytes += bytes_of(message);
   }
-  return bytes;
+  return bytes + (response.events == nullptr ? 0 : response.events->bytes());
 }
 
 }  // namespace

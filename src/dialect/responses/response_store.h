@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <zllm/dialect/responses/event_log.h>
 #include <zllm/embedded/failure.h>
 #include <zllm/embedded/message.h>
 
@@ -23,6 +25,7 @@ struct StoredResponse {
   bool is_final = false;                      // completed, incomplete, failed or cancelled
   bool is_cancelled = false;                  // one of the final ones
   bool is_background = false;                 // runs without its client, so it can be cancelled
+  std::shared_ptr<EventLog> events = {};      // where its stream can be read again
 };
 
 struct StoreLimits {

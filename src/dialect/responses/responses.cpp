@@ -172,6 +172,9 @@ Outcome<ResponseExchange> read(const Json& body, const AnswerFacts& facts,
                        .packs_reasoning = output.packs_reasoning,
                        .is_stored = output.is_stored,
                        .is_background = output.is_background,
+                       .events = output.is_background && output.is_streaming
+                                     ? std::make_shared<EventLog>()
+                                     : nullptr,
                        .caller = caller,
                        .input_items = std::move(input.items),
                        .conversation = std::move(input.turns)},

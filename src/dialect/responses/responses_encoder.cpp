@@ -189,6 +189,9 @@ void ResponsesEncoder::on(const Ended& ended) {
   ended_ = ended;
   keep();
   send_response(final_event(status));
+  if (settings_.events != nullptr) {
+    settings_.events->close();
+  }
 }
 
 void ResponsesEncoder::abandon() {
@@ -315,15 +318,21 @@ JsonWriter ResponsesEncoder::begin_item_event(std::string_view type) {
 
 // Closes the event.
 void ResponsesEncoder::send(std::string_view type, JsonWriter json) {
-  if (out_ == nullptr) {
+  if (!is_streamed()) {
     return;
   }
   ++sequence_number_;
-  out_->push_back({std::string(type), std::move(json.end_object()).str()});
+  Item item{std::string(type), std::move(json.end_object()).str()};
+  if (settings_.events != nullptr) {
+    settings_.events->append(item);
+  }
+  if (out_ != nullptr) {
+    out_->push_back(std::move(item));
+  }
 }
 
 void ResponsesEncoder::send_response(std::string_view type) {
-  if (out_ == nullptr) {
+  if (!is_streamed()) {
     return;
   }
   JsonWriter json = begin_event(type);
@@ -379,7 +388,8 @@ StoredResponse ResponsesEncoder::snapshot() const {
                         .conversation = settings_.conversation,
                         .is_final = is_final(status_),
                         .is_cancelled = status_ == "cancelled",
-                        .is_background = settings_.is_background};
+                        .is_background = settings_.is_background,
+                        .events = settings_.events};
   if (!items_.empty()) {
     stored.conversation.push_back(answer_turn(items_));
   }

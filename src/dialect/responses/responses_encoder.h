@@ -47,6 +47,7 @@ class ResponsesEncoder : public Encoder {
   void stop_item(std::string_view status);
   void stop_part(const OutputItem& item);
   bool is_in_call(std::uint32_t call) const;
+  bool is_streamed() const { return out_ != nullptr || settings_.events != nullptr; }
 
   JsonWriter begin_event(std::string_view type);
   JsonWriter begin_item_event(std::string_view type);

@@ -160,6 +160,32 @@ TEST(ResponsesEncoder, BackgroundBeginsQueued) {
   EXPECT_THAT(items[2].data, HasSubstr(R"("status":"in_progress")"));
 }
 
+TEST(ResponsesEncoder, KeepsEventsWhoeverListens) {
+  ResponseSettings kept = settings();
+  kept.is_background = true;
+  kept.events = std::make_shared<EventLog>();
+  const std::shared_ptr<EventLog> log = kept.events;
+  ResponsesEncoder encoder(std::move(kept), nullptr);
+  EXPECT_EQ(encoder.queued().events, log);
+  std::vector<Item> told;
+  encoder.stream(event(Started{}), told);
+  encoder.stream(event(ContentDelta{"a"}), told);
+  encoder.collect(event(ContentDelta{"b"}));  // its client has left
+  encoder.collect(event(ChoiceEnded{}));
+  EXPECT_FALSE(log->read(0, 99).is_last);
+  encoder.collect(ended());
+  const EventLog::Part part = log->read(0, 99);
+  EXPECT_TRUE(part.is_last);
+  ASSERT_GT(part.events.size(), told.size());
+  for (std::size_t i = 0; i < part.events.size(); ++i) {
+    EXPECT_THAT(part.events[i].data, HasSubstr(concat("\"sequence_number\":", i, ",")));
+    if (i < told.size()) {
+      EXPECT_EQ(part.events[i].data, told[i].data);
+    }
+  }
+  EXPECT_EQ(part.events.back().event, "response.completed");
+}
+
 TEST(ResponsesEncoder, ALimitLeavesItIncomplete) {
   const auto items =
       stream(settings(), {event(Started{}), event(ContentDelta{"a"}),

@@ -82,21 +82,41 @@ Failure unknown_response(std::string_view id) {
   return {FailureKind::not_found, concat("Response with id ", quote(id), " not found."), "", ""};
 }
 
-Outcome<std::string> stored_body(const StoredResponse& response, const QueryParameters& query) {
-  for (const auto& [name, value] : query) {
+Outcome<StoredQuery> read_stored_query(const StoredResponse& response,
+                                       const QueryParameters& parameters) {
+  StoredQuery query;
+  std::optional<std::uint32_t> after;
+  for (const auto& [name, value] : parameters) {
     if (is_include(name)) {
       ZLLM_TRY(check_include(value));
-    } else if (name == "stream") {
-      if (value != "false") {
-        return unsupported_field("stream", "a stored response is given whole");
+    } else if (name == "stream" || name == "include_obfuscation") {
+      if (value != "true" && value != "false") {
+        return wrong_value(name, "must be 'true' or 'false'");
       }
-    } else if (name == "starting_after" || name == "include_obfuscation") {
-      return unsupported_field(name, "a stored response is given whole");
+      if (name == "stream") {
+        query.is_streaming = value == "true";
+      } else if (value == "true") {
+        return unsupported_field(name, "streams are not padded");
+      }
+    } else if (name == "starting_after") {
+      if (!parse_number(value, after.emplace())) {
+        return wrong_value(name, "must be the sequence number of an event");
+      }
     } else {
       return unknown_parameter(name);
     }
   }
-  return response.body;
+  if (after.has_value() && !query.is_streaming) {
+    return wrong_value("starting_after", "only allowed when 'stream' is true");
+  }
+  if (query.is_streaming && response.events == nullptr) {
+    return wrong_value("stream", "the response was not made with 'background' and 'stream'");
+  }
+  if (query.is_streaming && response.events->is_dropped()) {
+    return wrong_value("stream", "the response has more events than are kept");
+  }
+  query.first_event = after.has_value() ? std::size_t{*after} + 1 : 0;
+  return query;
 }
 
 Outcome<std::string> input_items_body(const StoredResponse& response,

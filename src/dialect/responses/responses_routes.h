@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,8 +19,14 @@ using QueryParameters = std::vector<std::pair<std::string, std::string>>;
 // No response of that id is stored for the caller.
 Failure unknown_response(std::string_view id);
 
-// GET /v1/responses/{id}: the stored body, unless a parameter asks for what is not honoured.
-Outcome<std::string> stored_body(const StoredResponse& response, const QueryParameters& query);
+// GET /v1/responses/{id}: the stored body, or its stream again.
+struct StoredQuery {
+  bool is_streaming = false;
+  std::size_t first_event = 0;  // of the stream
+};
+// Honours stream and starting_after for what was streamed in the background, and include.
+Outcome<StoredQuery> read_stored_query(const StoredResponse& response,
+                                       const QueryParameters& parameters);
 // GET /v1/responses/{id}/input_items: {"object": "list", "data", "first_id", "last_id",
 // "has_more"}. Honours after, limit (1 to 100, else 20), order (desc, else asc) and include.
 Outcome<std::string> input_items_body(const StoredResponse& response, const QueryParameters& query);

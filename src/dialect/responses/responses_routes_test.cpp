@@ -50,10 +50,34 @@ TEST(ResponsesRoutes, RefusesParametersByName) {
   EXPECT_EQ(blamed({{"after", "x"}}), "after");
   EXPECT_EQ(blamed({{"include", "x"}}), "include");
   EXPECT_EQ(blamed({{"page", "1"}}), "page");
-  const auto streamed = stored_body(with_items(0), {{"stream", "true"}});
-  ASSERT_FALSE(streamed.ok());
-  EXPECT_EQ(streamed.error().field, "stream");
-  EXPECT_TRUE(stored_body(with_items(0), {}).ok());
+}
+
+TEST(ResponsesRoutes, StreamsAgainWhatWasStreamedInTheBackground) {
+  const auto blamed_get = [](const StoredResponse& response, const QueryParameters& query) {
+    const auto read = read_stored_query(response, query);
+    return read.ok() ? std::string() : read.error().field;
+  };
+  StoredResponse response = with_items(0);
+  EXPECT_EQ(blamed_get(response, {}), "");
+  EXPECT_EQ(blamed_get(response, {{"stream", "false"}, {"include_obfuscation", "false"}}), "");
+  EXPECT_EQ(blamed_get(response, {{"stream", "true"}}), "stream");
+  response.events = std::make_shared<EventLog>(std::size_t{1000});
+  EXPECT_EQ(blamed_get(response, {{"stream", "yes"}}), "stream");
+  EXPECT_EQ(blamed_get(response, {{"include_obfuscation", "true"}}), "include_obfuscation");
+  EXPECT_EQ(blamed_get(response, {{"starting_after", "3"}}), "starting_after");
+  EXPECT_EQ(blamed_get(response, {{"stream", "true"}, {"starting_after", "-1"}}), "starting_after");
+  EXPECT_EQ(blamed_get(response, {{"stream", "true"}, {"starting_after", "4294967296"}}),
+            "starting_after");
+  EXPECT_EQ(blamed_get(response, {{"colour", "red"}}), "colour");
+  auto whole = read_stored_query(response, {{"stream", "true"}});
+  ASSERT_TRUE(whole.ok());
+  EXPECT_TRUE(whole->is_streaming);
+  EXPECT_EQ(whole->first_event, 0U);
+  auto rest = read_stored_query(response, {{"starting_after", "3"}, {"stream", "true"}});
+  ASSERT_TRUE(rest.ok());
+  EXPECT_EQ(rest->first_event, 4U);
+  response.events->append({.event = "e", .data = std::string(1000, ' ')});
+  EXPECT_EQ(blamed_get(response, {{"stream", "true"}}), "stream");
 }
 
 TEST(ResponsesRoutes, CancelsBackgroundResponsesThatRun) {
