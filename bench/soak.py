@@ -1,11 +1,14 @@
 """Many mixed requests at once for a long time, against a running server.
 
     python bench/soak.py --program zllm --model GGUF [--minutes 10] [--clients 64] [--seed 1]
+                         [--scarce]
 
 All dialects, streamed or not, tools, schemas, several choices, prompts that share beginnings; a
 third of the clients are slow, vanish, or cancel. Every answer that is read to its end must be the
 one that its request got alone, before or after; nothing may be lost; memory may not grow; the server
-must be idle and well in the end. Prints a report and ends with 1 when anything was wrong.
+must be idle and well in the end. With --scarce answers outgrow the pages and some requests have a
+higher priority, so that running answers are preempted again and again, which is checked too. Prints
+a report and ends with 1 when anything was wrong.
 """
 
 import argparse
@@ -22,11 +25,18 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WORDS = ("river stone light garden music winter letter window paper silver morning shadow engine "
          "market forest story summer bridge candle harbour mountain question answer number").split()
+
+
+def server_options(cache_tokens):
+    return ("--context", "1024", "--cache-tokens", str(cache_tokens), "--prefix-cache-bytes",
+            str(64 << 20), "--max-concurrent", "16", "--max-buffer-bytes", "4096",
+            "--no-request-log", "--chat-template-file", str(ROOT / "test/service/tools.jinja"))
+
+
 # What a server is started with: pages and buffers so few that answers wait and are put aside.
-SERVER_OPTIONS = ("--context", "1024", "--cache-tokens", "2048", "--prefix-cache-bytes",
-                  str(64 << 20), "--max-concurrent", "16", "--max-buffer-bytes", "4096",
-                  "--no-request-log", "--chat-template-file",
-                  str(ROOT / "test/service/tools.jinja"))
+SERVER_OPTIONS = server_options(2048)
+# What the longest answer needs, for many; a part of the preempted states goes to the swap.
+SCARCE_OPTIONS = (*server_options(1024), "--swap-bytes", str(4 << 20))
 ANSWER_SECONDS = 600
 
 
@@ -42,12 +52,12 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "maxLength
           "required": ["city", "kind"], "additionalProperties": False}
 
 
-def question(number):
-    """Path and body of one of the requests; the same for the same number."""
+def question(number, longer=1):
+    """Path and body of one of the requests; the same for the same number. longer: its answer."""
     choose = random.Random(f"question {number}")
     system = words(f"system {number % 3}", 60 + 50 * (number % 3))
     text = words(number, choose.randint(3, 40))
-    tokens = choose.randint(8, 40)
+    tokens = longer * choose.randint(8, 40)
     function = {"name": "look_up", "description": "Looks a city up", "parameters": SCHEMA}
     chat = {"messages": [{"role": "system", "content": system}, {"role": "user", "content": text}],
             "max_tokens": tokens, "temperature": 0}
@@ -224,8 +234,9 @@ def split_reply(got):
 
 
 class Soak:
-    def __init__(self, url, pid, clients, questions, seed):
-        self.server, self.pid = Server(url), pid
+    def __init__(self, url, pid, clients, questions, seed, is_scarce=False):
+        self.server, self.pid, self.is_scarce = Server(url), pid, is_scarce
+        self.longer = 4 if is_scarce else 1
         self.clients, self.questions, self.seed = clients, questions, seed
         self.expected, self.counts = {}, collections.Counter()
         self.faults, self.memory = [], []
@@ -235,7 +246,7 @@ class Soak:
         self.faults.append(f"{kind}: {text[:2000]}")
 
     async def alone(self, number):
-        path, body = question(number)
+        path, body = question(number, self.longer)
         status, text = await self.server.ask("POST", path, body)
         if status != 200:
             raise RuntimeError(f"{path} {body}: {status} {text}")
@@ -243,7 +254,9 @@ class Soak:
 
     async def one(self, choose):
         number = choose.randrange(self.questions)
-        path, body = question(number)
+        path, body = question(number, self.longer)
+        if self.is_scarce and path in ("/v1/chat/completions", "/v1/completions"):
+            body = {**body, "priority": choose.choice((0, 0, 0, 1))}
         is_stream = choose.random() < 0.6
         body = {**body, "stream": True} if is_stream else body
         kind = choose.choice(("reads", "reads", "reads", "reads", "slow", "leaves"))
@@ -270,11 +283,11 @@ class Soak:
 
     def judge(self, number, path, is_stream, status, text):
         if status != 200 or (is_stream and not is_whole(path, text)):
-            self.fault("lost", f"{path} {question(number)}: {status} {text}")
+            self.fault("lost", f"{path} {question(number, self.longer)}: {status} {text}")
             return
         answer = told(path, is_stream, text)
         if answer != self.expected[number]:
-            self.fault("mixed up", f"{path} stream={is_stream} {question(number)[1]}\n"
+            self.fault("mixed up", f"{path} stream={is_stream} {question(number, self.longer)[1]}\n"
                        f"  alone {self.expected[number]}\n  here  {answer}")
         self.counts["finished"] += 1
 
@@ -340,9 +353,11 @@ class Soak:
         if values["zllm_failed_requests_total"] or values["zllm_refused_requests_total"]:
             self.fault("metrics", f"failed {values['zllm_failed_requests_total']}, refused "
                        f"{values['zllm_refused_requests_total']}")
+        if self.is_scarce and not values["zllm_preemptions_total"]:
+            self.fault("metrics", "nothing was preempted")
         for number, answer in list(before.items())[:8]:
             if await self.alone(number) != answer:
-                self.fault("mixed up", f"{question(number)} after the soak")
+                self.fault("mixed up", f"{question(number, self.longer)} after the soak")
         status, text = await self.server.ask("GET", "/ready")
         if status != 200:
             self.fault("not ready", text)
@@ -375,13 +390,16 @@ def main():
     parser.add_argument("--questions", type=int, default=66)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scarce", action="store_true")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT / "test/service"))
     import harness
     harness.PROGRAM = options.program
-    server = harness.Server("--threads", str(options.threads), *SERVER_OPTIONS,
+    server = harness.Server("--threads", str(options.threads),
+                            *(SCARCE_OPTIONS if options.scarce else SERVER_OPTIONS),
                             model_path=options.model)
-    soak = Soak(server.url, server.process.pid, options.clients, options.questions, options.seed)
+    soak = Soak(server.url, server.process.pid, options.clients, options.questions, options.seed,
+                options.scarce)
     try:
         asyncio.run(soak.run(60 * options.minutes))
     finally:

@@ -99,8 +99,8 @@ TYPED_TEST(MixedRequests, EachEqualsItsSingleRun) {
   Statistics last;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     run_mix<TypeParam>(mix, seed, last);
+    EXPECT_GT(last.preemptions, 0u) << "of lower priorities by higher ones";
   }
-  EXPECT_EQ(last.preemptions, 0u);
 }
 
 TYPED_TEST(MixedRequests, PreemptionChangesNoAnswer) {

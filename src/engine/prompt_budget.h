@@ -10,9 +10,9 @@ namespace zllm::engine {
 // far. Readers of the answers wait for such rounds; the prompts wait for what is left out of them.
 class PromptBudget {
  public:
-  // A round with prompts takes at most so many times what its answers take alone: prompts get two
-  // thirds of the time, answers keep a third of their speed.
-  static constexpr double kStretch = 3;
+  // A round with prompts takes at most so many times what its answers take alone: prompts get three
+  // fifths of the time, answers keep two fifths of their speed.
+  static constexpr double kStretch = 2.5;
   // Faster than anybody reads, so that no round need be shorter.
   static constexpr double kLeastSeconds = 0.03;
   // Longer waits for prompts are seen as stalls.

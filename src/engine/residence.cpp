@@ -37,6 +37,14 @@ Residence::Residence(runtime::AnyModel& model, std::unique_ptr<PrefixCache> cach
       capacity_rows_(model.states().free_rows()),
       statistics_(statistics) {}
 
+std::optional<Residence::Resident> Residence::last_below(std::int32_t priority,
+                                                         std::span<const Resident> residents) {
+  const auto last = std::find_if(residents.rbegin(), residents.rend(), [&](const Resident& one) {
+    return !one.is_paused() && one.job->request.priority < priority;
+  });
+  return last == residents.rend() ? std::nullopt : std::optional(*last);
+}
+
 Result<Residence::Seating> Residence::seat(Job& job, Choice& choice,
                                            std::vector<Resident> residents) {
   if (choice.history.empty()) {
@@ -45,13 +53,14 @@ Result<Residence::Seating> Residence::seat(Job& job, Choice& choice,
     choice.fence = job.request.fence == nullptr ? nullptr : job.request.fence->clone();
   }
   ZLLM_TRY(const Seating seating,
-           choice.swapped ? swap_in(choice, residents) : acquire(job, choice, residents));
+           choice.swapped ? swap_in(job, choice, residents) : acquire(job, choice, residents));
   choice.is_reading = true;
   return seating;
 }
 
-Result<Residence::Seating> Residence::swap_in(Choice& choice, std::vector<Resident>& residents) {
-  if (!has_room(choice.wanted_rows() + kHeadroomRows, residents)) {
+Result<Residence::Seating> Residence::swap_in(const Job& job, Choice& choice,
+                                              std::vector<Resident>& residents) {
+  if (!has_room(job, choice.wanted_rows() + kHeadroomRows, residents)) {
     return Seating::full;
   }
   for (;;) {
@@ -64,7 +73,7 @@ Result<Residence::Seating> Residence::swap_in(Choice& choice, std::vector<Reside
     if (sequence.error().code != Code::resource_exhausted) {
       return std::move(sequence).error();
     }
-    if (!cache_->evict_one() && !preempt_paused(residents)) {
+    if (!cache_->evict_one() && !preempt_for(job, residents)) {
       return residents.empty() ? Result<Seating>(std::move(sequence).error()) : Seating::full;
     }
   }
@@ -81,7 +90,7 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
       std::min(job.prompt_size() + std::min(job.request.max_tokens, context), context);
   Result<CachedPrefix> prefix = cache_->acquire(choice.history, most, expected);
   while (!prefix.ok() && prefix.error().code == Code::resource_exhausted &&
-         preempt_paused(residents)) {
+         preempt_for(job, residents)) {
     prefix = cache_->acquire(choice.history, most, expected);
   }
   if (!prefix.ok()) {
@@ -91,12 +100,14 @@ Result<Residence::Seating> Residence::acquire(Job& job, Choice& choice,
   choice.sequence = prefix->sequence;
   choice.rows = prefix->rows;
   job.branch_rows = std::min(prefix->branch_rows, anchor_before(job.prompt_size() - 1));
-  if (!has_room(choice.rows_left() + kHeadroomRows, residents)) {
+  if (!has_room(job, choice.rows_left() + kHeadroomRows, residents)) {
     release(choice);
     return Seating::full;
   }
   if (!job.is_prompt_read) {
-    job.cached_tokens = choice.rows;
+    // What a request computed before it was preempted was computed all the same.
+    job.cached_tokens =
+        job.preemptions == 0 ? choice.rows : std::min(job.cached_tokens, choice.rows);
   }
   return Seating::seated;
 }
@@ -128,7 +139,14 @@ void Residence::preempt(Job& job, Choice& choice) {
       }
     }
   }
-  release(choice);
+  if (!choice.swapped && job.request.writes_cache && choice.rows != 0) {
+    // It comes back for it; the cache gives it up where memory is short.
+    const Status kept = cache_->keep(*choice.sequence, computed(choice));
+    static_cast<void>(kept);
+    choice.sequence.reset();
+  } else {
+    release(choice);
+  }
   choice.rows = choice.swapped ? choice.swapped->rows : 0;
   ++job.preemptions;
   ++statistics_.preemptions;
@@ -193,28 +211,32 @@ std::uint64_t Residence::cut(const Job& job) const {
 
 // Whether `rows` more rows find room beside what residents are going to need. A choice that is
 // alone tries anyway.
-bool Residence::has_room(std::uint64_t rows, std::vector<Resident>& residents) {
+bool Residence::has_room(const Job& job, std::uint64_t rows, std::vector<Resident>& residents) {
   for (;;) {
     const std::uint64_t needed = promised(residents) + rows;
     if (model_.states().free_rows() >= needed ||
         (needed <= capacity_rows_ && cache_->make_room(needed))) {
       return true;
     }
-    if (!preempt_paused(residents)) {
+    if (!preempt_for(job, residents)) {
       return residents.empty();
     }
   }
 }
 
-bool Residence::preempt_paused(std::vector<Resident>& residents) {
-  for (auto last = residents.rbegin(); last != residents.rend(); ++last) {
-    if (last->is_paused()) {
-      preempt(*last->job, *last->choice);
-      residents.erase(std::next(last).base());
-      return true;
-    }
+bool Residence::preempt_for(const Job& job, std::vector<Resident>& residents) {
+  const auto last = std::find_if(residents.rbegin(), residents.rend(),
+                                 [](const Resident& resident) { return resident.is_paused(); });
+  std::optional<Resident> victim = last_below(job.request.priority, residents);
+  if (last != residents.rend()) {
+    victim = *last;
   }
-  return false;
+  if (!victim) {
+    return false;
+  }
+  preempt(*victim->job, *victim->choice);
+  std::erase_if(residents, [](const Resident& resident) { return !resident.choice->sequence; });
+  return true;
 }
 
 void Residence::release(Choice& choice) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <zllm/base/result.h>
@@ -31,12 +33,18 @@ class Residence {
   Residence(runtime::AnyModel& model, std::unique_ptr<PrefixCache> cache, std::uint64_t swap_bytes,
             Statistics& statistics);
 
+  // The last of the residents, which are in order, that computes for a request of lower priority.
+  static std::optional<Resident> last_below(std::int32_t priority,
+                                            std::span<const Resident> residents);
+
   // Gives a choice its state. `residents` are those that have one, whose further rows are left
-  // room; paused ones give up for it. An error: it can never have one.
+  // room; paused ones give up for it, then those of lower priority. An error: it can never have
+  // one.
   Result<Seating> seat(Job& job, Choice& choice, std::vector<Resident> residents);
   // Gives a choice a fork of another's state, where the model has room for one more.
   bool seat_beside(const Choice& other, Choice& choice);
-  // Takes a choice's state; the choice is computed on later as if nothing had been.
+  // Takes a choice's state, into the swap or else the cache; the choice is computed on later as if
+  // nothing had been.
   void preempt(Job& job, Choice& choice);
   // A choice ends. is_sound: the state is what its history says.
   void leave(const Job& job, Choice& choice, bool is_sound);
@@ -52,9 +60,9 @@ class Residence {
   std::uint64_t capacity_rows() const { return capacity_rows_; }
 
  private:
-  bool has_room(std::uint64_t rows, std::vector<Resident>& residents);
-  bool preempt_paused(std::vector<Resident>& residents);
-  Result<Seating> swap_in(Choice& choice, std::vector<Resident>& residents);
+  bool has_room(const Job& job, std::uint64_t rows, std::vector<Resident>& residents);
+  bool preempt_for(const Job& job, std::vector<Resident>& residents);
+  Result<Seating> swap_in(const Job& job, Choice& choice, std::vector<Resident>& residents);
   Result<Seating> acquire(Job& job, Choice& choice, std::vector<Resident>& residents);
   void release(Choice& choice);
   void forget_snapshot(Choice& choice);

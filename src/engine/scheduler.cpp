@@ -42,6 +42,9 @@ Scheduler::Scheduler(runtime::AnyModel& model, std::unique_ptr<PrefixCache> cach
 void Scheduler::accept(std::unique_ptr<Job> job) {
   job->request.writes_cache = job->request.writes_cache && options_.prefix_cache.is_enabled;
   queue_.push(job->id, job->request.caller, job->request.priority);
+  if (Residence::last_below(job->request.priority, residents())) {
+    blocked_.reset();
+  }
   waiting_.emplace(job->id, std::move(job));
 }
 
@@ -141,16 +144,17 @@ void Scheduler::admit() {
     }
     blocked_.reset();
   }
-  while (active() < options_.sequences && start_next()) {
+  while (start_next()) {
   }
 }
 
-// Gives the next choice that waits its place; false when there is none or no room for it.
+// Gives the next choice that waits its place, if need be of one of lower priority; false when there
+// is none or no room for it.
 bool Scheduler::start_next() {
   std::optional<Resident> next = first_parked();
   const std::optional<std::int32_t> priority = queue_.front_priority();
   if (priority && (!next || next->job->request.priority < *priority)) {
-    if (!next && awaiting_jobs() >= options_.sequences) {
+    if (!has_place(*priority) || (!next && awaiting_jobs() >= options_.sequences)) {
       return false;
     }
     next = admit_front();
@@ -158,9 +162,10 @@ bool Scheduler::start_next() {
       return true;
     }
   }
-  if (!next) {
+  if (!next || !has_place(next->job->request.priority)) {
     return false;
   }
+  make_place(next->job->request.priority);
   const std::vector<Resident> others = residents();
   const Result<Residence::Seating> seating = residence_.seat(*next->job, *next->choice, others);
   if (!seating.ok()) {
@@ -172,6 +177,24 @@ bool Scheduler::start_next() {
     return false;
   }
   return true;
+}
+
+// Whether those that give way to nobody of this priority leave a place. More may compute than there
+// are places, since readers that were slow come back.
+bool Scheduler::has_place(std::int32_t priority) const {
+  const std::vector<Resident> all = residents();
+  const auto stay = std::ranges::count_if(all, [&](const Resident& resident) {
+    return !resident.is_paused() && resident.job->request.priority >= priority;
+  });
+  return static_cast<std::size_t>(stay) < options_.sequences;
+}
+
+void Scheduler::make_place(std::int32_t priority) {
+  while (active() >= options_.sequences) {
+    const std::optional<Resident> last = Residence::last_below(priority, residents());
+    ZLLM_CHECK(last.has_value(), "a place for a request that nobody gives way to");
+    residence_.preempt(*last->job, *last->choice);
+  }
 }
 
 // The first choice that runs but has no state. Choices beside the first wait for the prompt.
