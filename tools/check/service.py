@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVICE = ROOT / "test/service"
 NODE_SECONDS = 300
 # They begin, so that all processes end at about the same time.
-LONGEST = ("cache_test.py", "families_test.py", "same_answer_test.py", "soak_test.py", "tools_test.py")
+LONGEST = ("cache_test.py", "families_test.py", "same_answer_test.py", "soak_test.py",
+           "tools_test.py")
 sys.path.insert(0, str(SERVICE))
 
 
