@@ -23,7 +23,3 @@ if(ZLLM_SANITIZER)
   add_compile_options(-fsanitize=${ZLLM_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ZLLM_SANITIZER})
 endif()
-if(ZLLM_WITH_FUZZERS)
-  # Coverage for libFuzzer; its driver is linked into the programs of fuzz/ alone.
-  add_compile_options(-fsanitize=fuzzer-no-link)
-endif()

@@ -1,3 +1,14 @@
+# Whether a header's own source begins with it: then it compiles alone once that source compiles.
+function(zllm_begins_its_source result header include)
+  string(REGEX REPLACE "\\.h$" ".cpp" source ${header})
+  set(first)
+  if(EXISTS ${source})
+    file(STRINGS ${source} first REGEX "^#include" LIMIT_COUNT 1)
+  endif()
+  string(COMPARE EQUAL "${first}" "#include <${include}>" same)
+  set(${result} ${same} PARENT_SCOPE)
+endfunction()
+
 # zllm_region(<folder under src> [PUBLIC <region>...] [PRIVATE <region>...] [LIBRARIES <target>...]
 #             [SOURCES <file>...] [FLAGS <flag>...])
 #
@@ -25,12 +36,14 @@ function(zllm_region folder)
 
   file(REMOVE_RECURSE ${include_root})
   file(MAKE_DIRECTORY ${include_root}/zllm/${folder})
-  set(linked_headers)
+  set(lone_headers)
   foreach(header IN LISTS headers)
     get_filename_component(file ${header} NAME)
     file(CREATE_LINK ${header} ${include_root}/zllm/${folder}/${file} SYMBOLIC)
-    if(NOT file MATCHES "-inl\\.h$")
-      list(APPEND linked_headers ${include_root}/zllm/${folder}/${file})
+    zllm_begins_its_source(begins ${header} zllm/${folder}/${file})
+    # With private regions or flags a source sees more than who includes the header.
+    if(NOT file MATCHES "-inl\\.h$" AND (ARG_PRIVATE OR ARG_FLAGS OR NOT begins))
+      list(APPEND lone_headers ${include_root}/zllm/${folder}/${file})
     endif()
   endforeach()
 
@@ -47,8 +60,8 @@ function(zllm_region folder)
   endif()
   target_include_directories(${name} ${scope} ${include_root})
   target_link_libraries(${name} ${scope} ${ARG_PUBLIC} ${ARG_LIBRARIES})
-  if(linked_headers)
-    target_sources(${name} ${scope} FILE_SET HEADERS BASE_DIRS ${include_root} FILES ${linked_headers})
+  if(lone_headers)
+    target_sources(${name} ${scope} FILE_SET HEADERS BASE_DIRS ${include_root} FILES ${lone_headers})
     set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   endif()
   set_property(GLOBAL APPEND PROPERTY ZLLM_REGIONS ${name})

@@ -1,11 +1,12 @@
 """Each family's calls over HTTP: what its grammar lets a model write, its parser reads."""
 
+import itertools
 import json
 import unittest
 
 import httpx
 import json_schema
-from harness import TOOL_TEMPLATE, Server, user
+from harness import TOOL_TEMPLATE, Server, at_once, user
 
 FAMILIES = ("hermes", "qwen3_coder", "llama3", "mistral", "glm4", "deepseek_v3", "deepseek_v31",
             "deepseek_v32", "kimi_k2", "minimax", "harmony", "generic")
@@ -27,26 +28,22 @@ TOOLS = [{"type": "function", "function": {"name": "get-weather", "parameters": 
                                            "strict": True}}]
 SCHEMAS = {"get-weather": PLACE, "stop_all": NOTHING}
 
+CHOICES = ("required", {"type": "function", "function": {"name": "get-weather"}},
+           {"type": "function", "function": {"name": "stop_all"}}, "auto")
+
 
 class Families(unittest.TestCase):
     def check(self, family):
         server = Server("--chat-template-file", str(TOOL_TEMPLATE), "--output-family", family,
-                        "--no-request-log")
+                        "--no-request-log", "--threads", "1")
+        asked = list(itertools.product(CHOICES, range(2)))
         try:
             with httpx.Client(base_url=server.url, timeout=120) as http:
-                for seed in range(2):
-                    self.ask(http, family, seed)
+                replies = at_once(lambda pair: self.ask(http, *pair), asked)
         finally:
             server.kill()
-
-    def ask(self, http, family, seed):
-        for choice in ("required", {"type": "function", "function": {"name": "get-weather"}},
-                       {"type": "function", "function": {"name": "stop_all"}}, "auto"):
+        for (choice, seed), reply in zip(asked, replies):
             with self.subTest(family=family, seed=seed, choice=choice):
-                body = {"messages": [user("The weather in Rome, and then stop.")], "seed": seed,
-                        "tools": TOOLS, "tool_choice": choice, "max_tokens": 160,
-                        "temperature": 0.8, "parallel_tool_calls": seed % 2 == 0}
-                reply = http.post("/v1/chat/completions", json=body)
                 self.assertEqual(reply.status_code, 200, reply.text)
                 answer = reply.json()["choices"][0]
                 calls = answer["message"].get("tool_calls") or []
@@ -64,6 +61,12 @@ class Families(unittest.TestCase):
                         self.assertEqual(name, choice["function"]["name"])
                     arguments = json.loads(call["function"]["arguments"])
                     self.assertEqual(json_schema.errors(SCHEMAS[name], arguments), [])
+
+    def ask(self, http, choice, seed):
+        return http.post("/v1/chat/completions", json={
+            "messages": [user("The weather in Rome, and then stop.")], "seed": seed,
+            "tools": TOOLS, "tool_choice": choice, "max_tokens": 160, "temperature": 0.8,
+            "parallel_tool_calls": seed % 2 == 0})
 
 
 for name in FAMILIES:

@@ -8,6 +8,7 @@ ZLLM_PROGRAM names another program, ZLLM_TEST_MODEL another model (the default i
 """
 
 import atexit
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -126,14 +127,15 @@ def shared_server(*options, **more):
 
 
 @atexit.register
-def _stop_all():
-    for server in _servers.values():
-        server.kill()
+def stop_shared_servers():
+    while _servers:
+        _servers.popitem()[1].kill()
 
 
 def tool_server():
-    """The shared server whose template knows tools."""
-    return shared_server("--chat-template-file", str(TOOL_TEMPLATE), "--no-request-log")
+    """The shared server whose template knows tools. One thread: modules run side by side."""
+    return shared_server("--chat-template-file", str(TOOL_TEMPLATE), "--no-request-log",
+                         "--threads", "1")
 
 
 class Case(unittest.TestCase):
@@ -155,6 +157,9 @@ class Case(unittest.TestCase):
         reply = self.http.post(path, json=body, **more)
         self.assertEqual(reply.status_code, status, reply.text)
         return reply.json()
+
+    def posts(self, path, bodies):
+        return at_once(lambda body: self.post(path, body), bodies)
 
     def chat(self, status=200, **fields):
         body = {"model": self.model, "messages": [user("Hello")], "max_tokens": 8,
@@ -206,6 +211,12 @@ def weather_tool(**more):
                                                        "unit": {"enum": ["C", "F"]}},
                                         "required": ["city", "unit"],
                                         "additionalProperties": False}, **more}}
+
+
+def at_once(ask, *arguments, clients=8):
+    """ask(...) of each set of arguments, by several clients: the server's batches make it cheaper."""
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        return list(pool.map(ask, *arguments))
 
 
 def write_key_file(*keys):

@@ -145,7 +145,8 @@ class SeveralBlocks(StreamCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.http.close()
-        cls.server = shared_server("--chat-template-file", str(TWO_CALLS), "--no-request-log")
+        cls.server = shared_server("--chat-template-file", str(TWO_CALLS), "--no-request-log",
+                                   "--threads", "1")
         cls.http = httpx.Client(base_url=cls.server.url, timeout=120)
 
     def both(self, **fields):

@@ -162,7 +162,7 @@ class SmallContext(Case):
         super().setUpClass()
         cls.http.close()
         cls.server = shared_server("--context", str(CONTEXT), "--chat-template-file", str(TEMPLATE),
-                                   "--no-request-log")
+                                   "--no-request-log", "--threads", "1")
         cls.http = type(cls.http)(base_url=cls.server.url, timeout=120)
 
     def test_the_context_is_told(self):

@@ -214,7 +214,8 @@ class Refusals(Case):
         self.assertEqual(reply["model"], model["id"])
 
     def test_a_name_with_signs_that_paths_have(self):
-        server = shared_server("--model-name", "maker/a model:1", "--no-request-log")
+        server = shared_server("--model-name", "maker/a model:1", "--no-request-log",
+                               "--threads", "1")
         for path in ("maker/a%20model:1", "maker%2Fa%20model%3A1"):
             reply = httpx.get(f"{server.url}/v1/models/{path}")
             self.assertEqual(reply.json().get("id"), "maker/a model:1")

@@ -170,7 +170,8 @@ class SeveralItems(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.http.close()
-        cls.server = shared_server("--chat-template-file", str(TWO_CALLS), "--no-request-log")
+        cls.server = shared_server("--chat-template-file", str(TWO_CALLS), "--no-request-log",
+                                   "--threads", "1")
         import httpx
         cls.http = httpx.Client(base_url=cls.server.url, timeout=120)
 

@@ -4,7 +4,7 @@ import concurrent.futures
 import random
 import unittest
 
-from harness import Case, user
+from harness import TOOL_TEMPLATE, Case, shared_server, user
 from openai_stream import CHAT, TEXT, both, streamed, whole
 
 WORDS = ("sea", "red", "one", "bread", "list", "why", "tell", "42", "S\u00e3o", "code", "(x)", "night")
@@ -12,6 +12,13 @@ LONG = "The quick brown fox jumps over the lazy dog near the river bank while it
 
 
 class SameAnswer(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.http.close()
+        cls.server = shared_server("--chat-template-file", str(TOOL_TEMPLATE), "--no-request-log")
+        cls.http = type(cls.http)(base_url=cls.server.url, timeout=120)
+
     def at_once(self, bodies, threads, ask=whole):
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             return list(pool.map(lambda body: ask(self, body[0], **body[1]).told(), bodies))

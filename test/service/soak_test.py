@@ -9,7 +9,7 @@ import harness
 sys.path.insert(0, str(harness.ROOT / "bench"))
 import soak  # noqa: E402
 
-SECONDS = 12
+SECONDS = 8
 CLIENTS = 24
 
 

@@ -4,7 +4,7 @@ import concurrent.futures
 import json
 import unittest
 
-from harness import Case, user
+from harness import Case, at_once, user
 from openai_stream import CHAT, TEXT, both, streamed, whole
 
 EMOJI = "\U0001f600 \U0001f389 \U0001f99c \U0001f9d1\u200d\U0001f680 \u010f \u0159 \u6f22\u5b57 \ud55c\uad6d\uc5b4 \U0001f44d\U0001f3fd "
@@ -17,13 +17,11 @@ class Streams(Case):
                     {"temperature": 0.7, "top_p": 0.9, "top_k": 40, "min_p": 0.05, "seed": 3},
                     {"temperature": 1, "repetition_penalty": 1.3, "presence_penalty": 1,
                      "frequency_penalty": 1, "seed": -4}]
-        for prompt in prompts:
-            for setting in settings:
-                with self.subTest(prompt=prompt, **setting):
-                    body = {"model": self.model, "max_tokens": 12, **setting}
-                    both(self, CHAT, **body, messages=[user(prompt)])
-                    if prompt:
-                        both(self, TEXT, **body, prompt=prompt)
+        bodies = [(path, {"model": self.model, "max_tokens": 12, **setting, **asked})
+                  for prompt in prompts for setting in settings
+                  for path, asked in ((CHAT, {"messages": [user(prompt)]}),
+                                      (TEXT, {"prompt": prompt})) if prompt or path == CHAT]
+        at_once(lambda pair: both(self, pair[0], **pair[1]), bodies)
 
     def test_characters_of_several_tokens(self):
         """Every piece is whole characters, of two at once."""

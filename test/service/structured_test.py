@@ -6,7 +6,7 @@ import re
 import unittest
 
 import json_schema
-from harness import Case, user
+from harness import Case, at_once, user
 
 CHAT = "/v1/chat/completions"
 
@@ -32,11 +32,11 @@ class Structured(Case):
         return choice["message"]["content"]
 
     def satisfies(self, schema, seeds=range(3), **fields):
-        values = []
-        for seed in seeds:
-            text = self.content(seed=seed, response_format=schema_format(schema), **fields)
-            values.append(json.loads(text))
-            self.assertEqual(json_schema.errors(schema, values[-1]), [])
+        texts = at_once(lambda seed: self.content(
+            seed=seed, response_format=schema_format(schema), **fields), seeds)
+        values = [json.loads(text) for text in texts]
+        for value in values:
+            self.assertEqual(json_schema.errors(schema, value), [])
         return values
 
 
@@ -92,8 +92,8 @@ class Schemas(Structured):
                                    "properties": {"kind": {"$ref": "#/$defs/kind"},
                                                   "children": {"type": "array", "maxItems": 1,
                                                                "items": {"$ref": "#/$defs/node"}}}}}}
-        for seed in range(6):
-            answer = self.post(CHAT, self.body(seed=seed, response_format=schema_format(tree)))
+        for answer in self.posts(CHAT, [self.body(
+                seed=seed, response_format=schema_format(tree)) for seed in range(6)]):
             if answer["choices"][0]["finish_reason"] == "stop":
                 value = json.loads(answer["choices"][0]["message"]["content"])
                 self.assertEqual(json_schema.errors(tree, value), [])
@@ -112,10 +112,10 @@ class Schemas(Structured):
             self.assertIsInstance(json.loads(choice["message"]["content"]), dict)
 
     def test_json_object(self):
-        for seed in range(8):
-            choice = self.post(CHAT, self.body(seed=seed, max_tokens=200, messages=[
-                user("Write an array of numbers as JSON")],
-                response_format={"type": "json_object"}))["choices"][0]
+        for answer in self.posts(CHAT, [self.body(
+                seed=seed, max_tokens=200, messages=[user("Write an array of numbers as JSON")],
+                response_format={"type": "json_object"}) for seed in range(8)]):
+            choice = answer["choices"][0]
             self.assertTrue(choice["message"]["content"].startswith("{"))
             if choice["finish_reason"] == "stop":
                 self.assertIsInstance(json.loads(choice["message"]["content"]), dict)
@@ -386,9 +386,9 @@ class Grammars(Structured):
                   'num ::= [0-9]{1,3}\n'
         ended = 0
         for seed in range(6):
-            for field in ("grammar", "guided_grammar"):
-                choice = self.post(CHAT, self.body(seed=seed, max_tokens=60,
-                                                   **{field: grammar}))["choices"][0]
+            for answer in self.posts(CHAT, [self.body(seed=seed, max_tokens=60, **{field: grammar})
+                                            for field in ("grammar", "guided_grammar")]):
+                choice = answer["choices"][0]
                 text = choice["message"]["content"]
                 self.assertTrue(re.fullmatch("[-+*/()0-9]+", text), text)
                 if choice["finish_reason"] == "stop":

@@ -4,7 +4,7 @@ import json
 import unittest
 
 import json_schema
-from harness import Case, shared_server, user, weather_tool
+from harness import Case, at_once, shared_server, user, weather_tool
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 12}},
         "required": ["city"], "additionalProperties": False}
@@ -60,38 +60,39 @@ class ToolChoice(Case):
         return [call["function"]["name"] for call in calls]
 
     def test_named(self):
-        for name in ("get_weather", "get_time"):
-            for seed in range(3):
-                answer = self.chat(tools=self.tools, tool_choice=named(name), max_tokens=200,
-                                   temperature=1.2, seed=seed, parallel_tool_calls=False)
-                self.assertEqual(self.calls_of(answer), [name])
+        names = ["get_weather", "get_time"] * 3
+        answers = at_once(lambda name, seed: self.chat(
+            tools=self.tools, tool_choice=named(name), max_tokens=200, temperature=1.2, seed=seed,
+            parallel_tool_calls=False), names, range(6))
+        self.assertEqual([self.calls_of(answer) for answer in answers], [[name] for name in names])
 
     def test_named_may_be_called_more_than_once_only_by_name(self):
-        for seed in range(3):
-            answer = self.chat(tools=self.tools, tool_choice=named("get_time"), max_tokens=300,
-                               temperature=1.2, seed=seed)
+        for answer in at_once(lambda seed: self.chat(
+                tools=self.tools, tool_choice=named("get_time"), max_tokens=300, temperature=1.2,
+                seed=seed), range(3)):
             if answer["choices"][0]["finish_reason"] == "tool_calls":
                 self.assertEqual(set(self.calls_of(answer)), {"get_time"})
 
     def test_required(self):
-        for seed in range(4):
-            answer = self.chat(tools=self.tools, tool_choice="required", max_tokens=200,
-                               temperature=1.2, seed=seed, parallel_tool_calls=False)
+        for answer in at_once(lambda seed: self.chat(
+                tools=self.tools, tool_choice="required", max_tokens=200, temperature=1.2, seed=seed,
+                parallel_tool_calls=False), range(4)):
             self.assertEqual(len(self.calls_of(answer)), 1)
 
     def test_at_most_one_call_streamed(self):
-        for choice in ("required", "auto"):
-            for seed in range(4):
-                body = {"model": self.model, "messages": [user("Weather in Rome and in Oslo?")],
-                        "tools": [tool("get_weather", strict=True), tool("get_time", strict=True)],
-                        "tool_choice": choice, "parallel_tool_calls": False,
-                        "max_tokens": 120, "temperature": 1, "seed": seed}
-                _, calls, reasons = rebuilt(self.events("/v1/chat/completions", body))
-                self.assertLessEqual(len(calls), 1)
-                self.assertEqual(len(reasons), 1)
-                if choice == "required":
-                    self.assertEqual(len(calls), 1)
-                    self.assertEqual(reasons, ["tool_calls"])
+        choices = ["required", "auto"] * 4
+        streams = at_once(lambda choice, seed: self.events("/v1/chat/completions", {
+            "model": self.model, "messages": [user("Weather in Rome and in Oslo?")],
+            "tools": [tool("get_weather", strict=True), tool("get_time", strict=True)],
+            "tool_choice": choice, "parallel_tool_calls": False, "max_tokens": 120,
+            "temperature": 1, "seed": seed}), choices, range(8))
+        for choice, stream in zip(choices, streams):
+            _, calls, reasons = rebuilt(stream)
+            self.assertLessEqual(len(calls), 1)
+            self.assertEqual(len(reasons), 1)
+            if choice == "required":
+                self.assertEqual(len(calls), 1)
+                self.assertEqual(reasons, ["tool_calls"])
 
     def test_none(self):
         call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>'
@@ -108,9 +109,9 @@ class ToolChoice(Case):
         for mode in ("required", "auto"):
             choice = {"type": "allowed_tools",
                       "allowed_tools": {"mode": mode, "tools": [named("get_time")]}}
-            for seed in range(4):
-                answer = self.chat(tools=self.tools, tool_choice=choice, max_tokens=200, seed=seed,
-                                   temperature=1, parallel_tool_calls=False)
+            for answer in at_once(lambda seed: self.chat(
+                    tools=self.tools, tool_choice=choice, max_tokens=200, seed=seed, temperature=1,
+                    parallel_tool_calls=False), range(4)):
                 calls = answer["choices"][0]["message"].get("tool_calls") or []
                 names = {call["function"]["name"] for call in calls}
                 self.assertLessEqual(names, {"get_time"})
@@ -192,20 +193,18 @@ class Calls(Case):
                                           "items": {"$ref": "#/$defs/unit"}}},
                   "$defs": {"unit": {"enum": ["C", "F"]}}}
         tools = [tool("find", schema, strict=True)]
-        for seed in range(10):
-            answer = self.post("/v1/chat/completions", self.body(
+        for answer in self.posts("/v1/chat/completions", [self.body(
                 tools=tools, temperature=1.5, seed=seed, parallel_tool_calls=False,
-                max_tokens=400))
+                max_tokens=400) for seed in range(10)]):
             call = answer["choices"][0]["message"]["tool_calls"][0]
             self.assertEqual(answer["choices"][0]["finish_reason"], "tool_calls")
             arguments = json.loads(call["function"]["arguments"])
             self.assertEqual(json_schema.errors(schema, arguments), [])
 
     def test_strict_holds_where_the_model_chooses(self):
-        for seed in range(8):
-            answer = self.post("/v1/chat/completions", self.body(
+        for answer in self.posts("/v1/chat/completions", [self.body(
                 tools=[weather_tool(strict=True)], tool_choice="auto", seed=seed, temperature=1.5,
-                messages=[user("Call get_weather for Rome")]))
+                messages=[user("Call get_weather for Rome")]) for seed in range(8)]):
             choice = answer["choices"][0]
             for call in choice["message"].get("tool_calls") or []:
                 if choice["finish_reason"] == "tool_calls":
@@ -295,11 +294,11 @@ class Calls(Case):
     def test_with_a_format_the_answer_is_either(self):
         schema = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 99}},
                   "required": ["n"], "additionalProperties": False}
-        for seed in range(6):
-            answer = self.post("/v1/chat/completions", self.body(
+        for answer in self.posts("/v1/chat/completions", [self.body(
                 tool_choice="auto", temperature=1.5, seed=seed, parallel_tool_calls=False,
                 response_format={"type": "json_schema",
-                                 "json_schema": {"name": "n", "schema": schema}}))
+                                 "json_schema": {"name": "n", "schema": schema}})
+                for seed in range(6)]):
             choice = answer["choices"][0]
             if choice["finish_reason"] == "length":
                 continue
@@ -365,7 +364,7 @@ class History(Case):
 class WithoutToolsInTheTemplate(unittest.TestCase):
     def test_tools_are_refused_not_dropped(self):
         import httpx
-        server = shared_server("--no-request-log")
+        server = shared_server("--no-request-log", "--threads", "1")
         body = {"messages": [user("Hi")], "max_tokens": 2, "tools": [weather_tool()]}
         with httpx.Client(base_url=server.url, timeout=60) as http:
             reply = http.post("/v1/chat/completions", json=body)

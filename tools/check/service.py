@@ -1,10 +1,13 @@
-"""service.py NODE_FOLDER: the tests of test/service against build/release/bin/zllm.
+"""service.py NODE_FOLDER JOBS: the tests of test/service against build/release/bin/zllm.
 
-Runs the Python tests, and the npm clients of NODE_FOLDER (where npm has installed
-test/service/node/package.json; "-" = there is none) against a server of their own. A line for each
-test that failed or was skipped, and "passed failed skipped" as the last.
+Runs the Python tests, JOBS modules at a time, and the npm clients of NODE_FOLDER (where npm has
+installed test/service/node/package.json; "-" = there is none) against a server of their own. A line
+for each test that failed or was skipped, and "passed failed skipped" as the last.
 """
 
+import concurrent.futures
+import io
+import multiprocessing.util
 import pathlib
 import shutil
 import subprocess
@@ -14,18 +17,42 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVICE = ROOT / "test/service"
 NODE_SECONDS = 300
+# They begin, so that all processes end at about the same time.
+LONGEST = ("cache_test.py", "families_test.py", "same_answer_test.py", "soak_test.py",
+           "tools_test.py")
 sys.path.insert(0, str(SERVICE))
 
 
-def run_python():
-    suite = unittest.defaultTestLoader.discover(str(SERVICE), pattern="*_test.py")
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
+def end_servers_with_the_process():
+    import harness
+
+    # A process of the pool ends without atexit.
+    multiprocessing.util.Finalize(None, harness.stop_shared_servers, exitpriority=1)
+
+
+def run_module(name):
+    log = io.StringIO()
+    suite = unittest.defaultTestLoader.discover(str(SERVICE), pattern=name)
+    result = unittest.TextTestRunner(stream=log, verbosity=2).run(suite)
     for test, trace in result.failures + result.errors:
-        print(f"FAILED {test.id()}: {trace.strip().splitlines()[-1][:300]}")
+        print(f"FAILED {test.id()}: {trace.strip().splitlines()[-1][:300]}", file=log)
     for test, reason in result.skipped:
-        print(f"skipped {test.id()}: {reason}")
+        print(f"skipped {test.id()}: {reason}", file=log)
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
-    return result.testsRun - failed - len(result.skipped), failed, len(result.skipped)
+    skipped = len(result.skipped)
+    return log.getvalue(), result.testsRun - failed - skipped, failed, skipped
+
+
+def run_python(jobs):
+    names = sorted((path.name for path in SERVICE.glob("*_test.py")),
+                   key=lambda name: (name not in LONGEST, name))
+    counts = []
+    with concurrent.futures.ProcessPoolExecutor(
+            jobs, initializer=end_servers_with_the_process) as pool:
+        for log, *found in pool.map(run_module, names):
+            print(log, flush=True)
+            counts.append(found)
+    return [sum(column) for column in zip(*counts)]
 
 
 def run_node(folder):
@@ -55,7 +82,7 @@ def run_node(folder):
 
 
 def main():
-    counts = [sum(pair) for pair in zip(run_python(), run_node(sys.argv[1]))]
+    counts = [sum(pair) for pair in zip(run_python(int(sys.argv[2])), run_node(sys.argv[1]))]
     print(*counts)
     sys.exit(counts[1] > 0 or counts[0] == 0)
 
