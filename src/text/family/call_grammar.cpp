@@ -32,20 +32,31 @@ Result<std::string> hermes(GrammarWriter& writer) {
                                                                  writer.marker("<tool_call>"))));
 }
 
-Result<std::string> qwen3_coder(GrammarWriter& writer) {
+Result<std::string> function_calls(GrammarWriter& writer, std::string_view begin,
+                                   std::string_view end, std::string_view pad) {
+  const std::string behind_key = concat(">", pad);
+  const std::string value_end = concat(pad, "</parameter>");
   const MarkupCallForm form = {.call_begin = "<function=",
                                .name_end = ">\n",
                                .call_end = "</function>",
                                .key_begin = "<parameter=",
-                               .string_begin = ">\n",
-                               .value_begin = ">\n",
-                               .value_end = "\n</parameter>"};
+                               .string_begin = behind_key,
+                               .value_begin = behind_key,
+                               .value_end = value_end};
   const std::string call = writer.each_tool([&](const Tool& tool) {
     return concat(writer.space(), " ", markup_call(writer, tool, form), " ", writer.space(), " ",
-                  writer.marker("</tool_call>"));
+                  writer.marker(end));
   });
-  return writer.finish("<tool_call>", writer.repeat(call, concat(writer.space(), " ",
-                                                                 writer.marker("<tool_call>"))));
+  return writer.finish(begin,
+                       writer.repeat(call, concat(writer.space(), " ", writer.marker(begin))));
+}
+
+Result<std::string> qwen3_coder(GrammarWriter& writer) {
+  return function_calls(writer, "<tool_call>", "</tool_call>", "\n");
+}
+
+Result<std::string> seed_oss(GrammarWriter& writer) {
+  return function_calls(writer, "<seed:tool_call>", "</seed:tool_call>", "");
 }
 
 Result<std::string> glm4(GrammarWriter& writer) {
@@ -192,6 +203,7 @@ struct Entry {
 
 constexpr auto kGrammars = std::to_array<Entry>({{"hermes", hermes},
                                                  {"qwen3_coder", qwen3_coder},
+                                                 {"seed_oss", seed_oss},
                                                  {"llama3", llama3},
                                                  {"mistral", mistral},
                                                  {"glm4", glm4},

@@ -24,12 +24,12 @@ CallHeader header(std::string_view text) {
 }
 
 const CallSyntax& calls() {
-  static const HeaderCalls calls({.section_begin = "<\uff5ctool\u2581calls\u2581begin\uff5c>",
-                                  .section_end = "<\uff5ctool\u2581calls\u2581end\uff5c>",
+  static const HeaderCalls calls({.sections = {{"<\uff5ctool\u2581calls\u2581begin\uff5c>",
+                                                "<\uff5ctool\u2581calls\u2581end\uff5c>"}},
                                   .call_begin = "<\uff5ctool\u2581call\u2581begin\uff5c>",
                                   .call_end = "<\uff5ctool\u2581call\u2581end\uff5c>",
-                                  .header = header,
-                                  .within = {kSeparator}});
+                                  .within = {kSeparator}},
+                                 header);
   return calls;
 }
 
@@ -62,12 +62,12 @@ const Family& deepseek_v32() {
       {.sections = {{"<\uff5cDSML\uff5cfunction_calls>", "</\uff5cDSML\uff5cfunction_calls>"},
                     {"<\uff5cDSML\uff5ctool_calls>", "</\uff5cDSML\uff5ctool_calls>"}},
        .call_begin = "<\uff5cDSML\uff5cinvoke",
-       .name_end = ">",
        .call_end = "</\uff5cDSML\uff5cinvoke>",
+       .within = {"\uff5cDSML\uff5c"}},
+      {.name_end = ">",
        .key_begin = "<\uff5cDSML\uff5cparameter",
        .key_end = ">",
-       .value_end = "</\uff5cDSML\uff5cparameter>",
-       .tokens = {"\uff5cDSML\uff5c"}});
+       .value_end = "</\uff5cDSML\uff5cparameter>"});
   static const TextFamily family(
       "deepseek_v32", {.reasoning_begin = "<think>", .reasoning_end = "</think>", .calls = &calls},
       [](std::string_view chat_template) {

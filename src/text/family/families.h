@@ -17,5 +17,6 @@ const Family& llama3();
 const Family& minimax();
 const Family& mistral();
 const Family& qwen3_coder();
+const Family& seed_oss();
 
 }  // namespace zllm::text::family

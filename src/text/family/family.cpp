@@ -9,9 +9,10 @@ namespace {
 
 // In the order in which templates are tried; the generic one, last, matches every one.
 std::span<const Family *const> ordered() {
-  static const std::array<const Family *, 12> families = {
-      &harmony(), &deepseek_v32(), &deepseek_v3(), &deepseek_v31(), &kimi_k2(), &mistral(),
-      &minimax(), &glm4(),         &qwen3_coder(), &llama3(),       &hermes(),  &generic()};
+  static const std::array<const Family *, 13> families = {
+      &harmony(), &deepseek_v32(), &deepseek_v3(), &deepseek_v31(), &kimi_k2(),
+      &mistral(), &minimax(),      &seed_oss(),    &glm4(),         &qwen3_coder(),
+      &llama3(),  &hermes(),       &generic()};
   return families;
 }
 

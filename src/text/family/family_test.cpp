@@ -17,12 +17,12 @@ TEST(Family, EachIsFoundByItsName) {
     EXPECT_EQ(find_family(family->name()), family);
     EXPECT_EQ(family->reasoning_begin().empty(), family->reasoning_end().empty());
   }
-  EXPECT_EQ(names.size(), 12U);
+  EXPECT_EQ(names.size(), 13U);
   EXPECT_EQ(find_family("none"), nullptr);
 }
 
 TEST(Family, TemplatesTellTheFamily) {
-  const std::array<std::pair<std::string_view, std::string_view>, 16> cases = {{
+  const std::array<std::pair<std::string_view, std::string_view>, 17> cases = {{
       {"hermes", R"({{'<tool_call>\n{"name": "' + c.name + '", "arguments": ' + c.arguments}})"},
       {"qwen3_coder", "'<tool_call>\\n<function=' ~ c.name '<parameter=' c.arguments"},
       {"glm4", "'<tool_call>' + c.name <arg_key>{{k}}</arg_key><arg_value>{{ arguments[k] }}"},
@@ -36,6 +36,7 @@ TEST(Family, TemplatesTellTheFamily) {
       {"minimax", "{%- set begin = '<minimax:tool_call>' %}<invoke name="},
       {"minimax", "<beginning_of_sentence>ai <tool_calls>{\"name\": .., \"arguments\": .."},
       {"harmony", "<|start|>assistant<|channel|>final<|message|>"},
+      {"seed_oss", "{%- set begin = '<seed:tool_call>' %}<function=' <parameter="},
       {"generic", "<|im_start|>assistant\n"},
       {"generic", "<tool_calls>[{\"arguments\""},
       {"generic", ""},

@@ -6,9 +6,8 @@ namespace zllm::text::family {
 
 // GLM 4.5 to 5.
 const Family& glm4() {
-  static const MarkupCalls calls({.call_begin = "<tool_call>",
-                                  .call_end = "</tool_call>",
-                                  .key_begin = "<arg_key>",
+  static const MarkupCalls calls({.call_begin = "<tool_call>", .call_end = "</tool_call>"},
+                                 {.key_begin = "<arg_key>",
                                   .key_end = "</arg_key>",
                                   .value_begin = "<arg_value>",
                                   .value_end = "</arg_value>"});

@@ -28,14 +28,16 @@ constexpr std::array<std::string_view, 5> kHeaderEnds = {kMessage, "{", "<|end|>
 constexpr std::size_t kHeaderMessage = 0;
 constexpr std::size_t kHeaderBrace = 1;
 
-// The word behind the key, up to white space or a token; nothing without the key.
+// The word behind the key and white space, up to white space or a token; nothing without the key.
 std::optional<std::string_view> word_behind(std::string_view header, std::string_view key) {
   const std::size_t at = header.find(key);
   if (at == std::string_view::npos) {
     return std::nullopt;
   }
-  const std::string_view rest = header.substr(at + key.size());
-  return rest.substr(0, rest.find_first_of(" \t\r\n<"));
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::string_view rest = header.substr(at + key.size());
+  rest = rest.substr(std::min(rest.find_first_not_of(kSpace), rest.size()));
+  return rest.substr(0, std::min(rest.find_first_of(kSpace), rest.find('<')));
 }
 
 }  // namespace
@@ -148,8 +150,9 @@ Task<HarmonyParser::Message> HarmonyParser::read_message_header() {
     co_return Message{};
   }
   const std::size_t behind_key = front.find(key) + key.size();
-  const bool is_word = header || behind_key + word->size() < front.size();
-  const std::size_t size = behind_key + (is_word ? word->size() : 0);
+  const auto behind_word = static_cast<std::size_t>(word->data() + word->size() - front.data());
+  const bool is_word = header || behind_word < front.size();
+  const std::size_t size = is_word ? behind_word : behind_key;
   input_.skip(size);
   co_return message_of(std::string_view(front).substr(0, size));
 }

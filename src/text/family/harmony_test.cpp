@@ -85,5 +85,12 @@ TEST(Harmony, ThePromptMayOpenReasoning) {
             (Parsed{.reasoning = "Paris.", .content = "Paris.", .order = "rc"}));
 }
 
+TEST(Harmony, SpaceMayStandWithinHeaders) {
+  EXPECT_EQ(parse_all_ways(harmony(),
+                           "<|channel|> analysis<|message|>Hm<|end|><|start|>assistant"
+                           "<|channel|> commentary to= functions.f <|message|>{}<|call|>"),
+            (Parsed{.reasoning = "Hm", .calls = {{"f", "{}"}}, .order = "r0"}));
+}
+
 }  // namespace
 }  // namespace zllm::text::family

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include <zllm/text/family/call_syntax.h>
+#include <zllm/text/family/section_calls.h>
 
 namespace zllm::text::family {
 
@@ -13,32 +13,20 @@ struct CallHeader {
   std::string id = {};
 };
 
-// Calls as a header and a JSON object: [section_begin] (call_begin HEADER OBJECT [call_end])*
-// [section_end]. White space, and code fences around the object, may stand between.
-struct HeaderSyntax {
-  std::string_view section_begin = {};
-  std::string_view section_end = {};
-  std::string_view call_begin;
-  std::string_view call_end = {};
-  CallHeader (*header)(std::string_view text) = nullptr;  // of all text up to the opening brace
-  std::vector<std::string_view> within = {};              // markers in headers
-  bool has_arrays = false;  // call_begin may be followed by a JSON array of calls with ids
-};
-
-class HeaderCalls final : public CallSyntax {
+// Calls as a header and a JSON object: call_begin HEADER OBJECT [call_end]. Code fences may stand
+// around the object, and nothing at all for an empty one.
+class HeaderCalls final : public SectionCalls {
  public:
-  explicit HeaderCalls(HeaderSyntax syntax);
+  // Of all text up to the opening brace.
+  using ReadHeader = CallHeader (*)(std::string_view text);
 
-  Markers begins() const override { return begins_; }
-  Markers inner() const override { return inner_; }
-  Task<bool> read(CallContext context, std::size_t begin) const override;
+  HeaderCalls(CallFrame frame, ReadHeader header);
 
  private:
-  Task<bool> read_call(CallContext context) const;
+  Task<Outcome> read_call(CallContext context) const override;
 
-  HeaderSyntax syntax_;
-  std::vector<std::string_view> begins_;
-  std::vector<std::string_view> inner_;
+  ReadHeader header_;
+  std::vector<std::string_view> header_ends_;
 };
 
 }  // namespace zllm::text::family

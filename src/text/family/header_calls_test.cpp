@@ -117,5 +117,27 @@ TEST(Llama3, OtherTextIsContent) {
   }
 }
 
+TEST(HeaderCalls, NoArgumentsAreAnEmptyObject) {
+  EXPECT_EQ(
+      parse_all_ways(kimi_k2(),
+                     "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+                     "<|tool_call_argument_begin|><|tool_call_end|><|tool_calls_section_end|>"),
+      (Parsed{.calls = {{"f", "{}", "functions.f:0"}}, .order = "0"}));
+}
+
+TEST(HeaderCalls, WhatBreaksWithinTheObjectLeavesNoMarkup) {
+  EXPECT_EQ(
+      parse_cut(kimi_k2(), with_tools(),
+                "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+                "<|tool_call_argument_begin|>{\"a\"<|tool_call_end|><|tool_calls_section_end|>x")
+          .content,
+      "x");
+}
+
+TEST(HeaderCalls, MistralMayWriteOneObject) {
+  EXPECT_EQ(parse_all_ways(mistral(), R"([TOOL_CALLS]{"name": "f", "arguments": {"a": 1}})").calls,
+            (std::vector<Call>{{"f", R"({"a": 1})"}}));
+}
+
 }  // namespace
 }  // namespace zllm::text::family

@@ -143,5 +143,29 @@ TEST(Hermes, TextGoesOutAtOnce) {
   EXPECT_EQ(std::get<CallArguments>(pieces[2]).json, "{");
 }
 
+TEST(Hermes, BracesTooFewOrTooManyAreMarkup) {
+  for (const std::string braces : {"", "}", "}}", "}\n}"}) {
+    EXPECT_EQ(
+        parse_all_ways(hermes(), concat("<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}",
+                                        braces, "\n</tool_call>\n")),
+        (Parsed{.calls = {{"f", "{\"a\": 1}"}}, .order = "0"}))
+        << braces;
+  }
+}
+
+TEST(Hermes, CommasAtTheEndAndWordsOfPythonAreMended) {
+  const std::string text =
+      "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": [True, None, ], \"b\": False , "
+      "}}</tool_call>";
+  EXPECT_EQ(parse_all_ways(hermes(), text).calls,
+            (std::vector<Call>{{"f", "{\"a\": [true, null], \"b\": false }"}}));
+}
+
+TEST(Hermes, ArgumentsThatAreAnEmptyTextAreNone) {
+  EXPECT_EQ(
+      parse_all_ways(hermes(), R"(<tool_call>{"name": "f", "arguments": ""}</tool_call>)").calls,
+      (std::vector<Call>{{"f", "{}"}}));
+}
+
 }  // namespace
 }  // namespace zllm::text::family

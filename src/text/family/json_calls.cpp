@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <zllm/base/json.h>
+#include <zllm/text/family/call_name.h>
 #include <zllm/text/family/json_scanner.h>
 
 namespace zllm::text::family {
@@ -82,6 +83,9 @@ std::optional<std::string> object_of(std::string json) {
     return std::nullopt;
   }
   const std::string& text = *value->as_string();
+  if (trimmed(text).empty()) {
+    return "{}";
+  }
   const Result<Json> inner = Json::parse(text, "arguments");
   if (!inner.ok() || inner->as_object() == nullptr) {
     return std::nullopt;
@@ -194,6 +198,27 @@ class JsonCall {
   std::optional<std::string> arguments_;
 };
 
+// The end of calls, a brace too many or an array's end before it. Reads nothing where it is not
+// there.
+Task<bool> take_end(Input *input, std::string_view end) {
+  const std::size_t begin = input->position();
+  for (;;) {
+    const char next = co_await next_solid(input);
+    if (next != '}' && next != ']') {
+      break;
+    }
+    input->skip(1);
+  }
+  bool is_end = false;
+  if (!end.empty()) {
+    is_end = co_await take_marker(input, end);
+  }
+  if (!is_end) {
+    input->rewind(begin);
+  }
+  co_return is_end;
+}
+
 }  // namespace
 
 Task<bool> read_arguments(CallContext context) {
@@ -218,6 +243,7 @@ Task<bool> read_json_calls(CallContext context, JsonCallRules rules) {
     JsonCall call(context, rules);
     const JsonCall::Outcome outcome = co_await call.read();
     if (outcome == JsonCall::Outcome::broken) {
+      co_await take_end(input, rules.end);  // only the braces around the arguments may lack
       co_return true;
     }
     if (outcome == JsonCall::Outcome::none) {
@@ -238,15 +264,9 @@ Task<bool> read_json_calls(CallContext context, JsonCallRules rules) {
   if (is_array && next == ']') {
     input->skip(1);
     behind = input->position();
-    co_await next_solid(input);
-  }
-  if (!rules.end.empty()) {
-    const bool has_end = co_await take_marker(input, rules.end);
-    if (has_end) {
-      co_return true;
-    }
   }
   input->rewind(behind);
+  co_await take_end(input, rules.end);
   co_return true;
 }
 

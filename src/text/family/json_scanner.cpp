@@ -1,5 +1,7 @@
 #include <zllm/text/family/json_scanner.h>
 
+#include <utility>
+
 #include <zllm/base/json.h>
 
 namespace zllm::text::family {
@@ -37,10 +39,13 @@ JsonScanner::Status JsonScanner::add(char c, std::string& out) {
     case Expects::escape_digits:
       return in_escape(c, out);
     case Expects::literal:
+    case Expects::python_literal:
       if (c != literal_.front()) {
         return Status::broken;
       }
-      out += c;
+      if (expects_ == Expects::literal) {
+        out += c;
+      }
       literal_.remove_prefix(1);
       return literal_.empty() ? end_value() : Status::open;
     case Expects::minus_digits:
@@ -59,8 +64,12 @@ JsonScanner::Status JsonScanner::add(char c, std::string& out) {
 
 JsonScanner::Status JsonScanner::in_structure(char c, std::string& out) {
   if (is_json_space(c)) {
-    out += c;
+    (comma_.empty() ? out : comma_) += c;
     return Status::open;
+  }
+  if (!comma_.empty() && c == (nesting_.back() == '{' ? '}' : ']')) {
+    comma_.clear();
+    return close(c, out);
   }
   switch (expects_) {
     case Expects::value:
@@ -90,13 +99,14 @@ JsonScanner::Status JsonScanner::in_structure(char c, std::string& out) {
       if (c != ',') {
         return Status::broken;
       }
-      out += c;
+      comma_ = c;
       expects_ = nesting_.back() == '{' ? Expects::key : Expects::value;
       return Status::open;
   }
   if (c != '"') {
     return Status::broken;
   }
+  out += std::exchange(comma_, {});
   out += c;
   return Status::open;
 }
@@ -105,6 +115,7 @@ JsonScanner::Status JsonScanner::begin_value(char c, std::string& out) {
   constexpr std::string_view kTrue = "true";
   constexpr std::string_view kFalse = "false";
   constexpr std::string_view kNull = "null";
+  constexpr std::string_view kNone = "none";
   const bool ends_itself = c == '{' || c == '[' || c == '"';
   if (nesting_.empty() && !ends_itself) {
     return Status::broken;
@@ -125,9 +136,16 @@ JsonScanner::Status JsonScanner::begin_value(char c, std::string& out) {
   } else if (c == 't' || c == 'f' || c == 'n') {
     literal_ = (c == 't' ? kTrue : c == 'f' ? kFalse : kNull).substr(1);
     expects_ = Expects::literal;
+  } else if (c == 'T' || c == 'F' || c == 'N') {
+    out += std::exchange(comma_, {});
+    out += c == 'T' ? kTrue : c == 'F' ? kFalse : kNull;
+    literal_ = (c == 'T' ? kTrue : c == 'F' ? kFalse : kNone).substr(1);
+    expects_ = Expects::python_literal;
+    return Status::open;
   } else {
     return Status::broken;
   }
+  out += std::exchange(comma_, {});
   out += c;
   return Status::open;
 }

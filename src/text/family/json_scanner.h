@@ -7,8 +7,9 @@
 namespace zllm::text::family {
 
 // Finds the end of one JSON object, array or string that comes byte by byte, and refuses what can
-// not become valid any more. What models often get wrong in strings is mended on the way: raw
-// control characters, escapes that do not exist, lone surrogates.
+// not become valid any more. What models often get wrong is mended on the way: in strings raw
+// control characters, escapes that do not exist and lone surrogates; a comma behind the last
+// member; Python's True, False and None.
 class JsonScanner {
  public:
   enum class Status : std::uint8_t { open, complete, broken };
@@ -30,6 +31,7 @@ class JsonScanner {
     escape,
     escape_digits,
     literal,
+    python_literal,  // whose JSON is written already
     minus_digits,
     zero,
     digits,
@@ -54,6 +56,7 @@ class JsonScanner {
   std::string nesting_;       // of '{' and '['
   bool is_key_ = false;       // the string that is open
   std::string_view literal_;  // what must still come of true, false or null
+  std::string comma_;         // one that waits for what follows it, with the space behind
   std::string escape_;        // "\u" and its digits so far
   std::string surrogate_;     // a first half that waits for its second
 };

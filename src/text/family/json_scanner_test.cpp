@@ -39,12 +39,18 @@ TEST(JsonScanner, FindsTheEndOfAValue) {
 
 TEST(JsonScanner, RefusesWhatCannotBecomeValid) {
   for (const std::string_view text :
-       {"1",     "x",         "{1",   "{,",   "{\"a\" 1", "{\"a\":}", "{\"a\":1,}",
-        "[1,]",  "[01",       "[1.]", "[1.e", "[-]",      "[+1",      "[tru]",
-        "[nul1", "{\"a\":1]", "[1}",  "[1 2", "[1e]",     "[1e+]",    "[.5"}) {
+       {"1",   "x",   "{1",    "{,",    "{\"a\" 1",  "{\"a\":}", "[,]",  "[01",  "[1.]",  "[1.e",
+        "[-]", "[+1", "[tru]", "[nul1", "{\"a\":1]", "[1}",      "[1 2", "[1e]", "[1e+]", "[.5"}) {
     EXPECT_EQ(scan(text).status, JsonScanner::Status::broken) << text;
   }
   EXPECT_EQ(scan(std::string(kJsonDepthLimit + 1, '[')).status, JsonScanner::Status::broken);
+}
+
+TEST(JsonScanner, MendsLastCommasAndWordsOfPython) {
+  EXPECT_EQ(scan("{\"a\": [1, 2 , ] ,}").json, "{\"a\": [1, 2 ] }");
+  EXPECT_EQ(scan("[True, False, None]").json, "[true, false, null]");
+  EXPECT_EQ(scan("[1,,]").status, JsonScanner::Status::broken);
+  EXPECT_EQ(scan("[Trux]").status, JsonScanner::Status::broken);
 }
 
 TEST(JsonScanner, MendsStrings) {

@@ -33,12 +33,12 @@ CallHeader header(std::string_view text) {
 }  // namespace
 
 const Family& kimi_k2() {
-  static const HeaderCalls calls({.section_begin = "<|tool_calls_section_begin|>",
-                                  .section_end = "<|tool_calls_section_end|>",
-                                  .call_begin = "<|tool_call_begin|>",
-                                  .call_end = "<|tool_call_end|>",
-                                  .header = header,
-                                  .within = {kArguments}});
+  static const HeaderCalls calls(
+      {.sections = {{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"}},
+       .call_begin = "<|tool_call_begin|>",
+       .call_end = "<|tool_call_end|>",
+       .within = {kArguments}},
+      header);
   static const TextFamily family(
       "kimi_k2", {.reasoning_begin = "<think>", .reasoning_end = "</think>", .calls = &calls},
       [](std::string_view chat_template) {

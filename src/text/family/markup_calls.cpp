@@ -1,5 +1,6 @@
 #include <zllm/text/family/markup_calls.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -11,7 +12,8 @@
 namespace zllm::text::family {
 namespace {
 
-constexpr std::size_t kKey = 0;  // of members_
+constexpr std::size_t kKey = 0;       // of members_
+constexpr std::size_t kValueEnd = 0;  // of value_ends_
 
 std::optional<std::string_view> attribute(std::string_view tag, std::string_view name_and_quote) {
   const std::size_t at = tag.find(name_and_quote);
@@ -51,64 +53,52 @@ std::string unfinished_value(std::string_view text) {
   return status == JsonScanner::Status::open ? json : concat("\"", escaped(text));
 }
 
+CallFrame with_markers(CallFrame frame, const MarkupSyntax& syntax) {
+  frame.within.insert(frame.within.end(), {syntax.name_end, syntax.key_begin, syntax.key_end,
+                                           syntax.value_begin, syntax.value_end});
+  return frame;
+}
+
+// An answer that was cut within a marker: it is no text.
+void drop_cut_marker(Input *input, Markers markers) {
+  const std::string_view rest = input->rest();
+  const bool is_cut = input->ended() && !input->is_complete();
+  if (is_cut && std::any_of(markers.begin(), markers.end(),
+                            [&](std::string_view marker) { return marker.starts_with(rest); })) {
+    input->skip(rest.size());
+  }
+}
+
+// The same within a header that began.
+void drop_cut_header(Input *input) {
+  if (input->ended() && !input->is_complete() && input->rest().size() <= kMaxHeaderBytes) {
+    input->skip(input->rest().size());
+  }
+}
+
 }  // namespace
 
-MarkupCalls::MarkupCalls(MarkupSyntax syntax) : syntax_(std::move(syntax)) {
-  members_ = {syntax_.key_begin, syntax_.call_end};
-  follows_ = members_;
-  for (const Section& section : syntax_.sections) {
-    begins_.push_back(section.begin);
+MarkupCalls::MarkupCalls(CallFrame frame, MarkupSyntax syntax)
+    : SectionCalls(with_markers(std::move(frame), syntax)),
+      syntax_(syntax),
+      members_({syntax.key_begin, this->frame().call_end}),
+      follows_(members_),
+      value_ends_({syntax.value_end, this->frame().call_end}) {
+  for (const Section& section : this->frame().sections) {
     follows_.push_back(section.end);
   }
-  begins_.push_back(syntax_.call_begin);
-  inner_ = follows_;
-  inner_.insert(inner_.end(),
-                {syntax_.name_end, syntax_.key_end, syntax_.value_begin, syntax_.value_end});
-  inner_.insert(inner_.end(), syntax_.tokens.begin(), syntax_.tokens.end());
 }
 
-Task<bool> MarkupCalls::read(CallContext context, std::size_t begin) const {
-  Input *input = context.input;
-  const bool is_section = begin < syntax_.sections.size();
-  if (is_section) {
-    co_await next_solid(input);
-    const bool is_call = co_await take_marker(input, syntax_.call_begin);
-    if (!is_call) {
-      co_return false;
-    }
-  }
-  bool has_called = false;
-  std::size_t behind = input->position();
-  bool has_more = true;
-  while (has_more) {
-    const Outcome outcome = co_await read_call(context);
-    if (outcome == Outcome::broken) {
-      co_return true;
-    }
-    if (outcome == Outcome::none) {
-      break;
-    }
-    has_called = true;
-    behind = input->position();
-    co_await next_solid(input);
-    has_more = co_await take_marker(input, syntax_.call_begin);
-  }
-  if (!has_called) {
-    co_return false;
-  }
-  input->rewind(behind);
-  co_await next_solid(input);
-  for (const Section& section : syntax_.sections) {
-    const bool is_end = co_await take_marker(input, section.end);
-    if (is_end) {
-      co_return true;
-    }
-  }
-  input->rewind(behind);
-  co_return true;
+MarkupCalls function_calls(Section section) {
+  return {{.sections = {section}, .call_begin = "<function=", .call_end = "</function>"},
+          {.name_end = ">",
+           .key_begin = "<parameter=",
+           .key_end = ">",
+           .value_end = "</parameter>",
+           .pads_values = true}};
 }
 
-Task<MarkupCalls::Outcome> MarkupCalls::read_call(CallContext context) const {
+Task<SectionCalls::Outcome> MarkupCalls::read_call(CallContext context) const {
   Input *input = context.input;
   const Markers name_end =
       syntax_.name_end.empty() ? Markers(members_) : Markers(&syntax_.name_end, 1);
@@ -130,20 +120,23 @@ Task<MarkupCalls::Outcome> MarkupCalls::read_call(CallContext context) const {
   co_return outcome;
 }
 
-Task<MarkupCalls::Outcome> MarkupCalls::read_members(CallContext context,
-                                                     std::string_view name) const {
+Task<SectionCalls::Outcome> MarkupCalls::read_members(CallContext context,
+                                                      std::string_view name) const {
   Input *input = context.input;
   bool is_first = true;
   for (;;) {
     co_await next_solid(input);
     const std::optional<std::size_t> member = co_await next_marker(input, members_);
     if (member != kKey) {
+      if (!member) {
+        drop_cut_marker(input, members_);
+      }
       // Without an end of its own the call ends with its section or with the answer.
       const bool is_end = member || !input->rest().empty() || input->is_complete();
       if (is_end) {
         context.out->arguments("}");
       }
-      input->skip(member ? syntax_.call_end.size() : 0);
+      input->skip(member ? frame().call_end.size() : 0);
       co_return is_end ? Outcome::whole : Outcome::broken;
     }
     const std::size_t begin = input->position();
@@ -164,6 +157,7 @@ Task<bool> MarkupCalls::read_member(CallContext context, std::string_view name,
   input->skip(syntax_.key_begin.size());
   const std::optional<std::string> tag = co_await read_header(input, Markers(&syntax_.key_end, 1));
   if (!tag) {
+    drop_cut_header(input);
     co_return false;
   }
   input->skip(syntax_.key_end.size());
@@ -171,6 +165,7 @@ Task<bool> MarkupCalls::read_member(CallContext context, std::string_view name,
     co_await next_solid(input);
     const bool has_value = co_await take_marker(input, syntax_.value_begin);
     if (!has_value) {
+      drop_cut_marker(input, Markers(&syntax_.value_begin, 1));
       co_return false;
     }
   }
@@ -206,15 +201,21 @@ Task<bool> MarkupCalls::read_value(CallContext context, ValueTypes types) const 
   }
   const Margin margin = syntax_.pads_values ? one_newline_margin : no_margin;
   for (;;) {
-    const Copied copied = co_await copy_until(input, Markers(&syntax_.value_end, 1), margin, &sink);
+    const Copied copied = co_await copy_until(input, value_ends_, margin, &sink);
     if (!copied.marker) {
       out->arguments(is_string ? "" : unfinished_value(value));
       co_return false;
     }
     const std::size_t end = input->position();
-    const std::size_t size = copied.margin + syntax_.value_end.size();
+    const std::size_t size = copied.margin + value_ends_[*copied.marker].size();
     input->skip(size);
-    const bool is_end = co_await value_ends(input);
+    bool is_end = false;
+    if (*copied.marker == kValueEnd) {
+      is_end = co_await value_ends(input);
+    } else {
+      is_end = co_await call_ends(input);
+      input->rewind(end);
+    }
     if (is_end) {
       out->arguments(is_string ? "\"" : typed_value(value, types));
       co_return true;
@@ -225,9 +226,21 @@ Task<bool> MarkupCalls::read_value(CallContext context, ValueTypes types) const 
   }
 }
 
+// The cursor is behind call_end.
+Task<bool> MarkupCalls::call_ends(Input *input) const {
+  co_await next_solid(input);
+  co_await take_section_end(input);
+  co_await next_solid(input);
+  const std::optional<std::size_t> next = co_await next_marker(input, begins());
+  co_return next.has_value() || (input->ended() && input->rest().empty());
+}
+
 Task<bool> MarkupCalls::value_ends(Input *input) const {
   co_await next_solid(input);
   const std::optional<std::size_t> follower = co_await next_marker(input, follows_);
+  if (!follower) {
+    drop_cut_marker(input, follows_);
+  }
   co_return follower.has_value() || (input->ended() && input->rest().empty());
 }
 

@@ -164,5 +164,51 @@ TEST(DeepseekV32, TheTokenWithinMarkersIsKept) {
   EXPECT_EQ(parse(deepseek_v32(), with_tools(), fragments).calls, (std::vector<Call>{{"f", "{}"}}));
 }
 
+TEST(MarkupCalls, AValueWithoutItsEndEndsWithTheCall) {
+  const std::vector<Call> ulm = {{"weather", R"({"city":"Ulm"})"}};
+  EXPECT_EQ(parse_all_ways(qwen3_coder(),
+                           "<tool_call>\n<function=weather>\n<parameter=city>\nUlm\n</function>\n"
+                           "</tool_call>"),
+            (Parsed{.calls = ulm, .order = "0"}));
+  EXPECT_EQ(parse_all_ways(
+                glm4(), "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Ulm</tool_call>"),
+            (Parsed{.calls = ulm, .order = "0"}));
+  EXPECT_EQ(parse_all_ways(qwen3_coder(),
+                           "<function=write-file>\n<parameter=text>\n</function>\n</tool_call>\nx\n"
+                           "</parameter>\n</function>")
+                .calls,
+            (std::vector<Call>{{"write-file", R"({"text":"</function>\n</tool_call>\nx"})"}}));
+}
+
+TEST(MarkupCalls, AMarkerThatTheEndCutIsNoText) {
+  const std::string call = "<tool_call>\n<function=weather>\n<parameter=city>\nUlm\n</parameter>\n";
+  for (const std::string end : {"<para", "<parameter=da", "</func"}) {
+    EXPECT_EQ(parse_cut(qwen3_coder(), with_tools(), call + end, Ending::cut),
+              (Parsed{.calls = {{"weather", R"({"city":"Ulm")"}}, .order = "0"}))
+        << end;
+  }
+}
+
+TEST(MarkupCalls, CallsMayBeJson) {
+  const std::vector<Call> ulm = {{"weather", R"({"city": "Ulm"})"}};
+  const std::string json = R"({"name": "weather", "arguments": {"city": "Ulm"}})";
+  EXPECT_EQ(parse_all_ways(qwen3_coder(), concat("<tool_call>\n", json, "\n</tool_call>")),
+            (Parsed{.calls = ulm, .order = "0"}));
+  EXPECT_EQ(parse_all_ways(glm4(), concat("<tool_call>", json, "</tool_call>")),
+            (Parsed{.calls = ulm, .order = "0"}));
+}
+
+TEST(MarkupCalls, SeedOss) {
+  EXPECT_EQ(
+      parse_all_ways(seed_oss(),
+                     "<seed:think>\nHm\n</seed:think>\nI look.\n<seed:tool_call>\n"
+                     "<function=weather>\n<parameter=city>Ulm\n2</parameter>\n<parameter=days>3"
+                     "</parameter>\n</function>\n</seed:tool_call>"),
+      (Parsed{.reasoning = "Hm",
+              .content = "I look.",
+              .calls = {{"weather", R"({"city":"Ulm\n2","days":3})"}},
+              .order = "rc0"}));
+}
+
 }  // namespace
 }  // namespace zllm::text::family

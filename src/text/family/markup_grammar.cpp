@@ -1,6 +1,7 @@
 #include <zllm/text/family/markup_grammar.h>
 
 #include <algorithm>
+#include <array>
 
 #include <zllm/base/text.h>
 #include <zllm/text/family/value_type.h>
@@ -96,6 +97,49 @@ Status check_enforceable(const Tool& tool, const Json& schema) {
   return {};
 }
 
+Error not_enforced(const Tool& tool, std::string_view keyword, std::string_view argument) {
+  return Error{Code::unsupported, concat("the tool ", quote(tool.name), " is strict, but ",
+                                         quote(keyword), " of its argument ", quote(argument),
+                                         " is not enforced in this model's form of calls")};
+}
+
+// Of an argument that may be a string, whose text says its type: only what holds for the text as a
+// whole can be told from it.
+Status check_text_argument(const Tool& tool, std::string_view name, const Json& member,
+                           bool is_only_text) {
+  constexpr auto kOfStrings =
+      std::to_array<std::string_view>({"const", "enum", "maxLength", "minLength", "pattern"});
+  constexpr auto kFree =
+      std::to_array<std::string_view>({"$defs", "definitions", "type", "x-guidance"});
+  const auto is_one_of = [](std::string_view key, const auto& keys) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  const Json::Object *members = member.as_object();
+  if (!tool.is_strict || members == nullptr) {
+    return {};
+  }
+  const bool has_choices = !choices_of(member).empty();
+  const auto is_free = [&](const Json& choice) {
+    const Json::Object *said = choice.as_object();
+    return said != nullptr && std::all_of(said->begin(), said->end(), [&](const Json::Member& one) {
+             return is_one_of(one.first, kFree);
+           });
+  };
+  for (const auto& [key, value] : *members) {
+    const bool is_choice = key == "const" || key == "enum";
+    const bool is_enforced =
+        is_one_of(key, kFree) ||
+        (key == "anyOf" && value.as_array() != nullptr &&
+         std::all_of(value.as_array()->begin(), value.as_array()->end(), is_free)) ||
+        (has_choices && (is_choice || key == "type")) ||
+        (!has_choices && is_only_text && !is_choice && is_one_of(key, kOfStrings));
+    if (!is_enforced) {
+      return not_enforced(tool, key, name);
+    }
+  }
+  return {};
+}
+
 // Required members that are not among the properties.
 std::vector<std::string> undescribed(const Json& schema) {
   std::vector<std::string> out;
@@ -134,11 +178,20 @@ std::string markup_call(GrammarWriter& writer, const Tool& tool, const MarkupCal
   const auto add = [&](const std::string& key, const Json& member) {
     const ValueTypes types = argument_types(*parsed, key);
     const bool is_text = (types & kStringType) != 0;
+    const Json& target = is_text ? referred_schema(*parsed, member) : member;
+    if (is_text) {
+      const bool is_beside = &target != &member && member.as_object()->size() > 1;
+      Status status = is_beside && tool.is_strict
+                          ? not_enforced(tool, "$ref", key)
+                          : check_text_argument(tool, key, target, types == kStringType);
+      if (!status.ok()) {
+        writer.fail(std::move(status).error());
+      }
+    }
     std::string one = concat(marker(form.key_begin), " ", lark_string(key), " ",
                              marker(is_text ? form.string_begin : form.value_begin), " ");
-    one += is_text
-               ? string_value(writer, referred_schema(*parsed, member), types == kStringType, form)
-               : concat(writer.value(*parsed, member), " ", marker(form.value_end));
+    one += is_text ? string_value(writer, target, types == kStringType, form)
+                   : concat(writer.value(*parsed, member), " ", marker(form.value_end));
     const std::string rule = writer.define(concat("(", one, " ", writer.space(), ")"));
     out += concat(" ", rule, is_required(schema, key) ? "" : "?");
   };
@@ -155,6 +208,10 @@ std::string markup_call(GrammarWriter& writer, const Tool& tool, const MarkupCal
   const Json *others = schema.find("additionalProperties");
   const bool has_others = others == nullptr || others->as_bool() == nullptr || *others->as_bool();
   if (!has_members && has_others) {
+    if (tool.is_strict && others != nullptr && others->as_object() != nullptr &&
+        !others->as_object()->empty()) {
+      writer.fail(not_enforced(tool, "additionalProperties", "*"));
+    }
     const std::string any = writer.define(
         concat("(", marker(form.key_begin), " /[A-Za-z0-9_.-]+/ ", marker(form.string_begin), " ",
                writer.text_until(form.value_end, form.tokens), " ", writer.space(), ")"));

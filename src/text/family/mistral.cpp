@@ -26,7 +26,7 @@ CallHeader header(std::string_view text) {
 // Mistral with tools; the old form is an array whose calls have their ids behind the arguments.
 const Family& mistral() {
   static const HeaderCalls calls(
-      {.call_begin = kCalls, .header = header, .within = {kId, kArguments}, .has_arrays = true});
+      {.call_begin = kCalls, .within = {kId, kArguments}, .ids_follow = true}, header);
   static const TextFamily family(
       "mistral", {.reasoning_begin = "[THINK]", .reasoning_end = "[/THINK]", .calls = &calls},
       [](std::string_view chat_template) { return has_all(chat_template, kCalls); });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <zllm/base/json.h>
+#include <zllm/base/text.h>
 #include <zllm/base/utf8.h>
 #include <zllm/text/family/family.h>
 

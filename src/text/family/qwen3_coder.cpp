@@ -6,14 +6,7 @@ namespace zllm::text::family {
 
 // Qwen3-Coder, Qwen 3.5, Nemotron 3, Step 3.5.
 const Family& qwen3_coder() {
-  static const MarkupCalls calls({.sections = {{"<tool_call>", "</tool_call>"}},
-                                  .call_begin = "<function=",
-                                  .name_end = ">",
-                                  .call_end = "</function>",
-                                  .key_begin = "<parameter=",
-                                  .key_end = ">",
-                                  .value_end = "</parameter>",
-                                  .pads_values = true});
+  static const MarkupCalls calls = function_calls({"<tool_call>", "</tool_call>"});
   static const TextFamily family(
       "qwen3_coder", {.reasoning_begin = "<think>", .reasoning_end = "</think>", .calls = &calls},
       [](std::string_view chat_template) {

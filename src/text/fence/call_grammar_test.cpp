@@ -5,6 +5,7 @@
 #include <variant>
 
 #include <zllm/base/json.h>
+#include <zllm/base/text.h>
 #include <zllm/base/utf8.h>
 #include <zllm/text/family/call_grammar.h>
 #include <zllm/text/family/family.h>
@@ -144,7 +145,7 @@ TEST(CallGrammar, TextsOfMarkupSatisfyTheirSchemas) {
        .is_strict = true}};
   all[0].parameters = *factory().tool_schema(all[0].parameters, true);
   std::mt19937 random(7);
-  for (const std::string name : {"qwen3_coder", "glm4", "minimax", "deepseek_v32"}) {
+  for (const std::string name : {"qwen3_coder", "seed_oss", "glm4", "minimax", "deepseek_v32"}) {
     const auto lark =
         family::call_grammar(name, {.tools = all, .rule = CallRule::required}, NoSpecials());
     ASSERT_TRUE(lark.ok()) << lark.error().message;
@@ -256,6 +257,27 @@ TEST(CallGrammar, BadSchemasAreErrorsOnlyWhereTheyMustBeEnforced) {
   EXPECT_FALSE(family::call_grammar("hermes", {.tools = bad}, NoSpecials()).ok());
   EXPECT_FALSE(family::call_grammar("hermes", {}, NoSpecials()).ok());
   EXPECT_FALSE(family::call_grammar("none", {.tools = bad}, NoSpecials()).ok());
+}
+
+TEST(CallGrammar, WhatMarkupDoesNotEnforceIsRefusedWhereItMustBe) {
+  const auto refusal = [](std::string_view argument, bool is_strict) {
+    const std::vector<Tool> all = {
+        {.name = "f",
+         .parameters = *factory().tool_schema(
+             concat(R"({"type":"object","properties":{"a":)", argument, "}}"), true),
+         .is_strict = is_strict}};
+    const auto lark = family::call_grammar("qwen3_coder", {.tools = all}, NoSpecials());
+    return lark.ok() ? std::string() : lark.error().message;
+  };
+  EXPECT_NE(refusal(R"({"type":["string","null"],"maxLength":3})", true).find("'maxLength'"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"enum":["x",1]})", true).find("'enum'"), std::string::npos);
+  EXPECT_NE(refusal(R"({"anyOf":[{"type":"string","maxLength":3},{"type":"null"}]})", true)
+                .find("'anyOf'"),
+            std::string::npos);
+  EXPECT_EQ(refusal(R"({"anyOf":[{"type":"string"},{"type":"null"}]})", true), "");
+  EXPECT_EQ(refusal(R"({"type":"string","format":"date"})", true), "");
+  EXPECT_EQ(refusal(R"({"type":["string","null"],"maxLength":3})", false), "");
 }
 
 }  // namespace

@@ -84,21 +84,72 @@ Result<Source> source_of(const Constraint& constraint) {
   return Source{edge::GrammarKind::lark, std::move(text)};
 }
 
-// Why a schema was refused, told of the pattern to blame where there is one.
-Error blamed(const FenceVocabulary& vocabulary, const std::vector<SchemaPattern>& patterns,
-             Error error) {
-  constexpr std::size_t kMaxTries = 64;
-  for (std::size_t i = 0; i < std::min(patterns.size(), kMaxTries); ++i) {
-    const Json::Object alone = {{"type", Json(std::string("string"))},
-                                {"pattern", Json(patterns[i].pattern)}};
-    const Result<edge::Grammar> grammar = edge::Grammar::compile(
-        vocabulary.grammar, edge::GrammarKind::json_schema, Json(alone).dump());
-    if (!grammar.ok()) {
-      return Error{error.code, concat("the pattern at ", quote(patterns[i].pointer), ": ",
-                                      grammar.error().message)};
+constexpr std::size_t kMaxTries = 64;  // of parts of a schema that was refused
+
+// What the compiler says of a part of the schema alone.
+Status compile_part(const FenceVocabulary& vocabulary, const Json& root, const Json& part) {
+  if (const bool *allows = part.as_bool()) {
+    return *allows ? Status() : Error{Code::invalid_argument, "Unsatisfiable schema: false"};
+  }
+  Json::Object alone = *part.as_object();
+  for (const std::string_view key : {"x-guidance", "$defs", "definitions"}) {
+    const Json *shared = root.find(key);
+    if (shared != nullptr && part.find(key) == nullptr) {
+      alone.emplace_back(key, *shared);
     }
   }
-  return error;
+  const Result<edge::Grammar> grammar = edge::Grammar::compile(
+      vocabulary.grammar, edge::GrammarKind::json_schema, Json(std::move(alone)).dump());
+  return grammar.ok() ? Status() : grammar.error();
+}
+
+// The innermost part that the compiler refuses for the same reason, as a JSON pointer.
+std::string refused_part(const FenceVocabulary& vocabulary, const Json& root,
+                         const std::string& reason) {
+  const auto is_same = [&](const Status& status) {
+    constexpr std::string_view kNothing = "nsatisfiable";
+    return !status.ok() && (status.error().message == reason ||
+                            (reason.find(kNothing) != std::string::npos &&
+                             status.error().message.find(kNothing) != std::string::npos));
+  };
+  std::string pointer;
+  std::size_t tries = 0;
+  const Json *at = &root;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (const SchemaPart& part : schema_parts(*at)) {
+      if (++tries > kMaxTries) {
+        return pointer;
+      }
+      if (is_same(compile_part(vocabulary, root, *part.schema))) {
+        at = part.schema;
+        pointer += part.pointer;
+        goes_on = true;
+        break;
+      }
+    }
+  }
+  return pointer;
+}
+
+// Why a schema was refused, told of the pattern or the part to blame.
+Error blamed(const FenceVocabulary& vocabulary, const Source& source, Error error) {
+  for (std::size_t i = 0; i < std::min(source.patterns.size(), kMaxTries); ++i) {
+    const SchemaPattern& one = source.patterns[i];
+    const Json alone(
+        Json::Object{{"type", Json(std::string("string"))}, {"pattern", Json(one.pattern)}});
+    if (const Status status = compile_part(vocabulary, alone, alone); !status.ok()) {
+      return Error{error.code,
+                   concat("the pattern at ", quote(one.pointer), ": ", status.error().message)};
+    }
+  }
+  const Result<Json> schema = Json::parse(source.text, "the schema");
+  if (source.kind != edge::GrammarKind::json_schema || !schema.ok() ||
+      error.code != Code::invalid_argument) {
+    return error;
+  }
+  const std::string pointer = refused_part(vocabulary, *schema, error.message);
+  return Error{error.code, concat(error.message, ", at ", quote(pointer.empty() ? "/" : pointer))};
 }
 
 Result<std::unique_ptr<engine::Fence>> make_answer(
@@ -107,8 +158,7 @@ Result<std::unique_ptr<engine::Fence>> make_answer(
   Result<edge::Grammar> grammar =
       edge::Grammar::compile(vocabulary->grammar, source.kind, source.text);
   if (!grammar.ok()) {
-    return blamed(*vocabulary, source.patterns, std::move(grammar).error())
-        .within(name(constraint.kind));
+    return blamed(*vocabulary, source, std::move(grammar).error()).within(name(constraint.kind));
   }
   Result<std::unique_ptr<engine::Fence>> fence =
       GrammarFence::create(vocabulary, *std::move(grammar));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -11,17 +14,21 @@
 #include <zllm/text/fence/fence_factory.h>
 #include <zllm/text/fence/finite_schema.h>
 #include <zllm/text/fence/schema_choice.h>
-#include <zllm/text/fence/source_nesting.h>
+#include <zllm/text/fence/schema_format.h>
+#include <zllm/text/fence/schema_number.h>
+#include <zllm/text/fence/schema_pattern.h>
 
 namespace zllm::text {
 namespace {
 
 // As most JSON that models have read is spaced. Free white space costs tokens, and small models go
-// on with it for ever.
-Json spacing() {
+// on with it for ever. Without \uXXXX a key has one spelling, so that no other one is taken for a
+// key that the schema does not know.
+Json writing() {
   return Json(Json::Object{{"whitespace_flexible", Json(false)},
                            {"item_separator", Json(std::string(", "))},
-                           {"key_separator", Json(std::string(": "))}});
+                           {"key_separator", Json(std::string(": "))},
+                           {"json_allowed_escapes", Json(std::string("nrbtf\\\""))}});
 }
 
 constexpr auto kEnforced = std::to_array<std::string_view>({"$ref",
@@ -54,9 +61,6 @@ constexpr auto kEnforced = std::to_array<std::string_view>({"$ref",
                                                             "$defs",
                                                             "definitions"});
 
-constexpr auto kFormats = std::to_array<std::string_view>(
-    {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid"});
-
 // What the values of a keyword are.
 constexpr auto kSchemaMaps =
     std::to_array<std::string_view>({"$defs", "definitions", "patternProperties", "properties"});
@@ -64,6 +68,8 @@ constexpr auto kSchemaLists =
     std::to_array<std::string_view>({"allOf", "anyOf", "oneOf", "prefixItems"});
 constexpr auto kSchemas =
     std::to_array<std::string_view>({"additionalItems", "additionalProperties", "items"});
+constexpr auto kBounds =
+    std::to_array<std::string_view>({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"});
 
 template <std::size_t n>
 bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
@@ -89,11 +95,64 @@ Error refusal(std::string_view what, const std::string& pointer) {
                concat("the JSON schema ", what, " at ", quote(pointer.empty() ? "/" : pointer))};
 }
 
-Status check_pattern(std::string_view pattern, const std::string& pointer) {
-  const Status whole = check_whole_pattern(pattern);
-  return whole.ok() ? whole
-                    : Error{Code::invalid_argument,
-                            concat("the pattern at ", quote(pointer), ": ", whole.error().message)};
+Result<std::string> check_pattern(std::string_view pattern, const std::string& pointer) {
+  Result<std::string> made = grammar_pattern(pattern);
+  return made.ok() ? made
+                   : Error{Code::invalid_argument,
+                           concat("the pattern at ", quote(pointer), ": ", made.error().message)};
+}
+
+// Of a constant: everything in it can be written as it is.
+Status check_constant(const Json& value, const std::string& pointer) {
+  if (!is_exact_number(value)) {
+    return refusal("has an integer that is not exact as a 64-bit float", pointer);
+  }
+  if (const std::string *text = value.as_string();
+      text != nullptr && std::any_of(text->begin(), text->end(), is_unwritable)) {
+    return refusal("has a string with a control character, which answers do not hold,", pointer);
+  }
+  if (const Json::Array *items = value.as_array()) {
+    for (const Json& item : *items) {
+      ZLLM_TRY(check_constant(item, pointer));
+    }
+  }
+  if (const Json::Object *members = value.as_object()) {
+    for (const auto& [key, member] : *members) {
+      ZLLM_TRY(check_constant(Json(key), pointer));
+      ZLLM_TRY(check_constant(member, pointer));
+    }
+  }
+  return {};
+}
+
+// A key may come twice where the schema does not list it, and then counts once.
+Status check_least_members(const Json& schema, const std::string& pointer) {
+  std::uint64_t least = 0;
+  const Json *minimum = schema.find("minProperties");
+  if (minimum == nullptr || !minimum->as_unsigned(least)) {
+    return {};
+  }
+  const Json *required = schema.find("required");
+  const std::size_t listed =
+      required != nullptr && required->as_array() ? required->as_array()->size() : 0;
+  const Json *others = schema.find("additionalProperties");
+  const bool is_closed = others != nullptr && others->as_bool() != nullptr && !*others->as_bool() &&
+                         schema.find("patternProperties") == nullptr;
+  return is_closed || least <= listed + 1
+             ? Status()
+             : refusal(
+                   "has a minProperties that a key written twice would meet (require the keys, "
+                   "or forbid others),",
+                   pointer);
+}
+
+// Draft 4 writes "exclusiveMinimum": true beside the bound.
+std::string_view exclusive_of(std::string_view bound) {
+  return bound == "minimum" ? "exclusiveMinimum" : bound == "maximum" ? "exclusiveMaximum" : "";
+}
+bool is_exclusive(std::string_view bound, const Json& schema) {
+  const Json *flag = schema.find(exclusive_of(bound));
+  return flag != nullptr && flag->as_bool() != nullptr && *flag->as_bool();
 }
 
 class SchemaChecker {
@@ -112,6 +171,7 @@ class SchemaChecker {
                          std::size_t depth);
   Result<Json> check_list(std::string_view key, const Json& value, const std::string& pointer,
                           std::size_t depth);
+  static Result<Json::Object> check_format(const Json& value, const std::string& pointer);
   Status check_reference(const Json& value, const std::string& pointer);
   Status check_choices(const Json::Array& choices, const std::string& pointer) const;
 
@@ -126,8 +186,27 @@ bool is_dropped(std::string_view key, const Json& value, const Json& schema) {
   if (key == "uniqueItems" || key == "nullable") {
     return flag != nullptr && !*flag;
   }
+  if (key == "exclusiveMinimum" || key == "exclusiveMaximum") {
+    return flag != nullptr;
+  }
   const Json *items = schema.find("items");
   return key == "additionalItems" && (items == nullptr || items->as_array() == nullptr);
+}
+
+// The schema, of which the others must be true too.
+Json with_more(Json::Object schema, Json::Array more) {
+  if (more.empty()) {
+    return Json(std::move(schema));
+  }
+  const auto all = std::find_if(schema.begin(), schema.end(),
+                                [](const Json::Member& member) { return member.first == "allOf"; });
+  if (all == schema.end()) {
+    schema.emplace_back("allOf", Json(std::move(more)));
+  } else if (const Json::Array *parts = all->second.as_array()) {
+    more.insert(more.begin(), parts->begin(), parts->end());
+    all->second = Json(std::move(more));
+  }
+  return Json(std::move(schema));
 }
 
 Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer,
@@ -141,7 +220,9 @@ Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer
   if (schema.as_object() == nullptr) {
     return refusal(concat("has a ", schema.type_name(), " where a schema belongs"), pointer);
   }
+  ZLLM_TRY(check_least_members(schema, child(pointer, "minProperties")));
   Json::Object out;
+  Json::Array more;  // what has to be true as well
   for (const auto& [key, value] : *schema.as_object()) {
     if (is_dropped(key, value, schema)) {
       continue;
@@ -150,24 +231,48 @@ Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer
       nested_id_ = child(pointer, key);
     }
     if (is_schema_annotation(key)) {
-      if (key == "$schema") {
-        out.emplace_back(key, value);
-      }
       continue;
     }
     if (!is_one_of(key, kEnforced)) {
       return refusal(concat("uses the keyword ", quote(key), ", which is not supported,"),
                      child(pointer, key));
     }
+    if (key == "format") {
+      ZLLM_TRY(Json::Object format, check_format(value, child(pointer, key)));
+      const bool is_beside =
+          std::any_of(format.begin(), format.end(),
+                      [&](const Json::Member& rule) { return schema.find(rule.first) != nullptr; });
+      if (is_beside) {
+        more.emplace_back(std::move(format));
+      } else {
+        std::move(format.begin(), format.end(), std::back_inserter(out));
+      }
+      continue;
+    }
     ZLLM_TRY(Json checked, check_value(key, value, child(pointer, key), depth));
     // Of choices that exclude each other, any one is exactly one.
-    if (key == "oneOf" && schema.find("anyOf") == nullptr) {
-      out.emplace_back("anyOf", std::move(checked));
-    } else {
-      out.emplace_back(key, std::move(checked));
-    }
+    const bool is_choice = key == "oneOf" && schema.find("anyOf") == nullptr;
+    const std::string_view name = is_choice                   ? "anyOf"
+                                  : is_exclusive(key, schema) ? exclusive_of(key)
+                                                              : std::string_view(key);
+    out.emplace_back(name, std::move(checked));
   }
-  return Json(std::move(out));
+  return with_more(std::move(out), std::move(more));
+}
+
+Result<Json::Object> SchemaChecker::check_format(const Json& value, const std::string& pointer) {
+  const std::string *name = value.as_string();
+  const std::optional<std::string> pattern = name ? format_pattern(*name) : std::nullopt;
+  if (!pattern) {
+    return refusal(
+        concat("uses the format ", name ? quote(*name) : value.dump(), ", which is not supported,"),
+        pointer);
+  }
+  Json::Object out = {{"pattern", Json(*pattern)}};
+  if (*name == "hostname") {
+    out.emplace_back("maxLength", Json(std::int64_t{kMaxHostnameLength}));
+  }
+  return out;
 }
 
 Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
@@ -183,21 +288,21 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
   }
   if (key == "$ref") {
     ZLLM_TRY(check_reference(value, pointer));
+    return Json(decoded_reference(*value.as_string()));
   }
   if (key == "pattern" && value.as_string() != nullptr) {
-    ZLLM_TRY(check_pattern(*value.as_string(), pointer));
-    patterns_.push_back({pointer, *value.as_string()});
+    ZLLM_TRY(std::string pattern, check_pattern(*value.as_string(), pointer));
+    patterns_.push_back({pointer, pattern});
+    return Json(std::move(pattern));
+  }
+  if (key == "const" || key == "enum") {
+    ZLLM_TRY(check_constant(value, pointer));
+  }
+  if (is_one_of(key, kBounds)) {
+    return held_bound(key, value);
   }
   if (double factor = 0; key == "multipleOf" && value.as_number(factor) && factor <= 0) {
     return refusal("has a multipleOf that is not above 0", pointer);
-  }
-  if (key == "format") {
-    const std::string *format = value.as_string();
-    if (format == nullptr || !is_one_of(*format, kFormats)) {
-      return refusal(concat("uses the format ", format ? quote(*format) : value.dump(),
-                            ", which is not supported,"),
-                     pointer);
-    }
   }
   return value;
 }
@@ -209,11 +314,14 @@ Result<Json> SchemaChecker::check_map(std::string_view key, const Json& value,
   }
   Json::Object out;
   for (const auto& [name, schema] : *value.as_object()) {
+    std::string written = name;
     if (key == "patternProperties") {
-      ZLLM_TRY(check_pattern(name, child(pointer, name)));
+      ZLLM_TRY(written, check_pattern(name, child(pointer, name)));
+    } else if (key != "properties") {
+      written = child("", name).substr(1);  // the compiler looks for what references say
     }
     ZLLM_TRY(Json checked, check(schema, child(pointer, name), depth + 1));
-    out.emplace_back(name, std::move(checked));
+    out.emplace_back(std::move(written), std::move(checked));
   }
   return Json(std::move(out));
 }
@@ -282,6 +390,30 @@ Status SchemaChecker::check_bases() const {
 
 }  // namespace
 
+std::vector<SchemaPart> schema_parts(const Json& schema) {
+  std::vector<SchemaPart> out;
+  if (schema.as_object() == nullptr) {
+    return out;
+  }
+  for (const auto& [key, value] : *schema.as_object()) {
+    const std::string pointer = child("", key);
+    if (const Json::Array *list = value.as_array();
+        list != nullptr && (is_one_of(key, kSchemaLists) || key == "items")) {
+      for (std::size_t i = 0; i < list->size(); ++i) {
+        out.push_back({child(pointer, to_text(i)), &(*list)[i]});
+      }
+    } else if (const Json::Object *map = value.as_object();
+               map != nullptr && (key == "properties" || key == "patternProperties")) {
+      for (const auto& [name, member] : *map) {
+        out.push_back({child(pointer, name), &member});
+      }
+    } else if (is_one_of(key, kSchemas)) {
+      out.push_back({pointer, &value});
+    }
+  }
+  return out;
+}
+
 Result<CheckedSchema> check_schema(std::string_view source) {
   Result<Json> parsed = Json::parse(source, "the JSON schema");
   if (!parsed.ok()) {
@@ -294,7 +426,7 @@ Result<CheckedSchema> check_schema(std::string_view source) {
   if (const std::string endless = endless_part(root); !endless.empty()) {
     return refusal("requires a value within itself without end", endless);
   }
-  Json::Object out = {{"x-guidance", spacing()}};
+  Json::Object out = {{"x-guidance", writing()}};
   if (const bool *allows = checked.as_bool()) {
     if (!*allows) {
       return refusal("allows nothing", "");

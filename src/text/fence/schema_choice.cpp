@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,6 +92,17 @@ bool requires_member(const Json& schema, std::string_view name) {
                      });
 }
 
+// A segment of a pointer without its escapes.
+std::string plain_segment(std::string_view segment) {
+  std::string out;
+  for (std::size_t i = 0; i < segment.size(); ++i) {
+    const bool is_escape = segment[i] == '~' && i + 1 < segment.size();
+    i += is_escape ? 1U : 0U;
+    out += !is_escape ? segment[i] : segment[i] == '1' ? '/' : '~';
+  }
+  return out;
+}
+
 const Json& resolved(const Json& root, const Json& schema) {
   const Json *target = target_of(root, schema);
   return target != nullptr ? *target : schema;
@@ -103,7 +115,24 @@ bool is_schema_annotation(std::string_view key) {
          (key.starts_with("x-") && key != "x-guidance");
 }
 
-const Json *find_schema(const Json& root, std::string_view reference) {
+std::string decoded_reference(std::string_view reference) {
+  std::string out;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    unsigned code = 0;
+    const char *digits = reference.data() + i + 1;
+    if (reference[i] == '%' && i + 2 < reference.size() &&
+        std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2) {
+      out += static_cast<char>(code);
+      i += 2;
+    } else {
+      out += reference[i];
+    }
+  }
+  return out;
+}
+
+const Json *find_schema(const Json& root, std::string_view written) {
+  const std::string reference = decoded_reference(written);
   if (reference == "#" || reference == "#/") {
     return &root;
   }
@@ -113,7 +142,7 @@ const Json *find_schema(const Json& root, std::string_view reference) {
   const Json *at = &root;
   for (std::size_t start = 2; at != nullptr && start <= reference.size();) {
     const std::size_t end = std::min(reference.find('/', start), reference.size());
-    const std::string_view segment = reference.substr(start, end - start);
+    const std::string segment = plain_segment(reference.substr(start, end - start));
     std::size_t index = 0;
     if (const Json::Array *array = at->as_array()) {
       at = parse_number(segment, index) && index < array->size() ? &(*array)[index] : nullptr;

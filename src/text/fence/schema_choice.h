@@ -1,12 +1,16 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <zllm/base/json.h>
 
 namespace zllm::text {
 
-// What "#/..." names in a schema; null when nothing.
+// A reference without its percent signs (RFC 3986).
+std::string decoded_reference(std::string_view reference);
+
+// What "#/..." names in a schema (RFC 6901); null when nothing.
 const Json *find_schema(const Json& root, std::string_view reference);
 
 // What a schema stands for that says nothing but a reference; null for others.

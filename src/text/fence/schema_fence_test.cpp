@@ -325,5 +325,85 @@ TEST(SchemaFence, WhiteSpaceIsFixed) {
   EXPECT_FALSE(accepts_exactly(kPerson, R"({"name":"ab","age":3})"));
 }
 
+TEST(SchemaFence, AKeyHasOneSpelling) {
+  constexpr std::string_view kNumber = R"({"type":"object","properties":{"a":{"type":"integer"}}})";
+  EXPECT_FALSE(accepts_exactly(kNumber, R"({"\u0061": "x"})"));
+  EXPECT_TRUE(accepts_exactly(kNumber, R"({"b\n": "x"})"));
+  EXPECT_FALSE(accepts_exactly(R"({"type":"object","patternProperties":{"^a":{"type":"integer"}}})",
+                               R"({"\u0061": "x"})"));
+}
+
+TEST(SchemaFence, AKeyWrittenTwiceDoesNotCountTwice) {
+  EXPECT_NE(refusal(R"({"type":"object","minProperties":2})").find("'/minProperties'"),
+            std::string::npos);
+  EXPECT_EQ(refusal(R"({"type":"object","minProperties":2,"required":["a"]})"), "accepted");
+}
+
+TEST(SchemaFence, NumbersThatFloatsDoNotHoldAreBoundedInward) {
+  EXPECT_FALSE(accepts(R"({"type":"integer","minimum":9007199254740993})", "9007199254740992"));
+  EXPECT_TRUE(accepts(R"({"type":"integer","minimum":-9223372036854775808})", "-5"));
+  EXPECT_TRUE(accepts(R"({"type":"integer","maximum":18446744073709551615})", "5"));
+  EXPECT_NE(refusal(R"({"const":9007199254740993})").find("'/const'"), std::string::npos);
+}
+
+TEST(SchemaFence, BoundsOfDraft4AreExclusive) {
+  constexpr std::string_view kBelow =
+      R"({"maximum":3,"anyOf":[{"type":"number"}],"exclusiveMaximum":true})";
+  EXPECT_TRUE(accepts(kBelow, "2"));
+  EXPECT_FALSE(accepts(kBelow, "3"));
+}
+
+TEST(SchemaFence, SignsInSetsStandForThemselves) {
+  constexpr std::string_view kSet = R"({"type":"string","pattern":"^[a-z&&[^b]+]$"})";
+  EXPECT_FALSE(accepts(kSet, R"("a")"));
+  EXPECT_TRUE(accepts(kSet, R"("[]")"));
+  EXPECT_TRUE(accepts(R"({"type":"string","pattern":"^{\\<a\\>}$"})", R"("{<a>}")"));
+  EXPECT_TRUE(accepts(R"({"type":"string","pattern":"^\\p{L}{2}$"})", R"("ab")"));
+  EXPECT_NE(refusal(R"({"type":"string","pattern":"^\\x01$"})").find("/pattern"),
+            std::string::npos);
+}
+
+TEST(SchemaFence, FormatsAreStrict) {
+  struct Case {
+    std::string_view format, good, bad;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"date", "2024-02-29", "2023-02-29"},
+           {"date", "2000-02-29", "1900-02-29"},
+           {"time", "23:59:59.5+01:00", "12:00:60Z"},
+           {"date-time", "2024-02-29T01:02:03Z", "2024-02-30T01:02:03Z"},
+           {"duration", "P1Y2M3DT4H", "P1Y3D"},
+           {"email", "a.b@c.de", "a..b@c.de"},
+           {"hostname", "a-b.c", "a-.c"},
+           {"ipv4", "1.20.255.0", "01.2.3.4"},
+           {"ipv6", "fe80::1:2", "1::2::3"},
+           {"uri", "http://a@[::1]:8/b?c#d", "a b:c"},
+           {"uuid", "123e4567-e89b-12d3-a456-426614174000", "123e4567"},
+       }) {
+    const std::string schema = concat(R"({"type":"string","format":")", one.format, R"("})");
+    EXPECT_TRUE(accepts_exactly(schema, concat("\"", one.good, "\""))) << schema << refusal(schema);
+    EXPECT_FALSE(accepts_exactly(schema, concat("\"", one.bad, "\""))) << schema;
+  }
+  constexpr std::string_view kBoth = R"({"type":"string","format":"date","pattern":"^2024"})";
+  EXPECT_TRUE(accepts(kBoth, R"("2024-01-01")"));
+  EXPECT_FALSE(accepts(kBoth, R"("2023-01-01")"));
+}
+
+TEST(SchemaFence, ReferencesMayBeEscaped) {
+  constexpr std::string_view kEscaped =
+      R"({"$ref":"#/$defs/a~1b%20c","$defs":{"a/b c":{"type":"integer"}}})";
+  EXPECT_TRUE(accepts(kEscaped, "1")) << refusal(kEscaped);
+  EXPECT_FALSE(accepts(kEscaped, "null"));
+}
+
+TEST(SchemaFence, WhatTheCompilerRefusesIsToldWithItsPlace) {
+  EXPECT_NE(
+      refusal(R"({"type":"object","properties":{"a":{"type":"integer","minimum":3,"maximum":2}},
+                        "required":["a"]})")
+          .find("'/properties/a'"),
+      std::string::npos);
+  EXPECT_NE(refusal(R"({"items":{"type":"any"}})").find("'/items'"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace zllm::text
