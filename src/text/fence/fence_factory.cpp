@@ -84,26 +84,33 @@ Result<Source> source_of(const Constraint& constraint) {
   return Source{edge::GrammarKind::lark, std::move(text)};
 }
 
+constexpr std::size_t kMaxTries = 64;  // of patterns alone
+
+Status check_alone(const FenceVocabulary& vocabulary, const std::string& pattern) {
+  const Json::Object alone = {{"type", Json(std::string("string"))}, {"pattern", Json(pattern)}};
+  const Result<edge::Grammar> grammar = edge::Grammar::compile(
+      vocabulary.grammar, edge::GrammarKind::json_schema, Json(alone).dump());
+  if (!grammar.ok()) {
+    return grammar.error();
+  }
+  return {};
+}
+
 // Why a schema was refused, told of the pattern to blame where there is one.
 Error blamed(const FenceVocabulary& vocabulary, const std::vector<SchemaPattern>& patterns,
              Error error) {
-  constexpr std::size_t kMaxTries = 64;
   for (std::size_t i = 0; i < std::min(patterns.size(), kMaxTries); ++i) {
-    const Json::Object alone = {{"type", Json(std::string("string"))},
-                                {"pattern", Json(patterns[i].pattern)}};
-    const Result<edge::Grammar> grammar = edge::Grammar::compile(
-        vocabulary.grammar, edge::GrammarKind::json_schema, Json(alone).dump());
-    if (!grammar.ok()) {
+    if (const Status alone = check_alone(vocabulary, patterns[i].pattern); !alone.ok()) {
       return Error{error.code, concat("the pattern at ", quote(patterns[i].pointer), ": ",
-                                      grammar.error().message)};
+                                      alone.error().message)};
     }
   }
   return error;
 }
 
 Result<std::unique_ptr<engine::Fence>> make_answer(
-    const std::shared_ptr<const FenceVocabulary>& vocabulary, const Constraint& constraint) {
-  ZLLM_TRY(const Source source, source_of(constraint));
+    const std::shared_ptr<const FenceVocabulary>& vocabulary, const Constraint& constraint,
+    const Source& source) {
   Result<edge::Grammar> grammar =
       edge::Grammar::compile(vocabulary->grammar, source.kind, source.text);
   if (!grammar.ok()) {
@@ -164,7 +171,8 @@ Result<std::unique_ptr<engine::Fence>> FenceFactory::make(const FenceSpec& spec)
   const std::shared_ptr<const FenceVocabulary>& vocabulary = state_->vocabulary;
   std::unique_ptr<engine::Fence> answer;
   if (spec.constraint) {
-    ZLLM_TRY(answer, make_answer(vocabulary, *spec.constraint));
+    ZLLM_TRY(const Source source, source_of(*spec.constraint));
+    ZLLM_TRY(answer, make_answer(vocabulary, *spec.constraint, source));
   }
   const bool may_think = spec.thinking && !spec.thinking->end.empty() &&
                          (spec.thinking->is_open || !spec.thinking->begin.empty());
@@ -180,8 +188,8 @@ Result<std::unique_ptr<engine::Fence>> FenceFactory::make(const FenceSpec& spec)
 }
 
 Result<std::string> FenceFactory::checked_schema(const Constraint& constraint) const {
-  ZLLM_TRY(const auto fence, make_answer(state_->vocabulary, constraint));
   ZLLM_TRY(Source source, source_of(constraint));
+  ZLLM_TRY(const auto fence, make_answer(state_->vocabulary, constraint, source));
   return std::move(source.text);
 }
 
@@ -191,10 +199,26 @@ Result<std::string> FenceFactory::tool_schema(std::string_view parameters, bool 
     return checked_schema(any);
   }
   Result<std::string> source = object_schema(parameters);
-  if (source.ok()) {
-    source = checked_schema({ConstraintKind::json_schema, *std::move(source)});
+  if (!source.ok()) {
+    return is_strict ? source : checked_schema(any);
   }
-  return source.ok() || is_strict ? source : checked_schema(any);
+  const Constraint schema = {ConstraintKind::json_schema, *std::move(source)};
+  Result<std::string> checked = checked_schema(schema);
+  if (checked.ok() || is_strict) {
+    return checked;
+  }
+  if (schema.source.size() > kMaxGrammarBytes) {
+    return checked_schema(any);
+  }
+  std::size_t tries = 0;
+  auto wide = widened_schema(schema.source, [&](const std::string& pattern) {
+    return ++tries <= kMaxTries && check_alone(*state_->vocabulary, pattern).ok();
+  });
+  if (wide.ok() &&
+      make_answer(state_->vocabulary, schema, {edge::GrammarKind::json_schema, wide->text}).ok()) {
+    return std::move(wide->text);
+  }
+  return checked_schema(any);
 }
 
 }  // namespace zllm::text

@@ -65,6 +65,10 @@ constexpr auto kSchemaLists =
 constexpr auto kSchemas =
     std::to_array<std::string_view>({"additionalItems", "additionalProperties", "items"});
 
+// Keywords that others look at: without one of them the rest may allow less than before.
+constexpr auto kLookedAt = std::to_array<std::string_view>(
+    {"items", "patternProperties", "prefixItems", "properties", "type"});
+
 template <std::size_t n>
 bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -89,16 +93,13 @@ Error refusal(std::string_view what, const std::string& pointer) {
                concat("the JSON schema ", what, " at ", quote(pointer.empty() ? "/" : pointer))};
 }
 
-Status check_pattern(std::string_view pattern, const std::string& pointer) {
-  const Status whole = check_whole_pattern(pattern);
-  return whole.ok() ? whole
-                    : Error{Code::invalid_argument,
-                            concat("the pattern at ", quote(pointer), ": ", whole.error().message)};
-}
+using PatternTest = std::function<bool(const std::string&)>;
 
 class SchemaChecker {
  public:
-  explicit SchemaChecker(const Json& root) : root_(root) {}
+  // can_follow: null where nothing may be left out.
+  SchemaChecker(const Json& root, const PatternTest *can_follow)
+      : root_(root), can_follow_(can_follow) {}
 
   Result<Json> check(const Json& schema, const std::string& pointer, std::size_t depth);
   // References and base addresses together need a resolver of addresses.
@@ -112,10 +113,16 @@ class SchemaChecker {
                          std::size_t depth);
   Result<Json> check_list(std::string_view key, const Json& value, const std::string& pointer,
                           std::size_t depth);
+  // A schema within another.
+  Result<Json> check_part(const Json& schema, const std::string& pointer, std::size_t depth);
+  Status check_pattern(const std::string& pattern, const std::string& pointer) const;
   Status check_reference(const Json& value, const std::string& pointer);
   Status check_choices(const Json::Array& choices, const std::string& pointer) const;
 
+  bool widens() const { return can_follow_ != nullptr; }
+
   const Json& root_;
+  const PatternTest *can_follow_;
   bool has_references_ = false;
   std::string nested_id_;  // where one is
   std::vector<SchemaPattern> patterns_;
@@ -155,16 +162,18 @@ Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer
       }
       continue;
     }
-    if (!is_one_of(key, kEnforced)) {
-      return refusal(concat("uses the keyword ", quote(key), ", which is not supported,"),
-                     child(pointer, key));
+    Result<Json> checked = check_value(key, value, child(pointer, key), depth);
+    if (!checked.ok() && widens() && !is_one_of(key, kLookedAt)) {
+      continue;
     }
-    ZLLM_TRY(Json checked, check_value(key, value, child(pointer, key), depth));
+    if (!checked.ok()) {
+      return checked;
+    }
     // Of choices that exclude each other, any one is exactly one.
     if (key == "oneOf" && schema.find("anyOf") == nullptr) {
-      out.emplace_back("anyOf", std::move(checked));
+      out.emplace_back("anyOf", *std::move(checked));
     } else {
-      out.emplace_back(key, std::move(checked));
+      out.emplace_back(key, *std::move(checked));
     }
   }
   return Json(std::move(out));
@@ -172,6 +181,9 @@ Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer
 
 Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
                                         const std::string& pointer, std::size_t depth) {
+  if (!is_one_of(key, kEnforced)) {
+    return refusal(concat("uses the keyword ", quote(key), ", which is not supported,"), pointer);
+  }
   if (is_one_of(key, kSchemaMaps)) {
     return check_map(key, value, pointer, depth);
   }
@@ -179,7 +191,7 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
     return check_list(key, value, pointer, depth);
   }
   if (is_one_of(key, kSchemas)) {
-    return check(value, pointer, depth + 1);
+    return check_part(value, pointer, depth + 1);
   }
   if (key == "$ref") {
     ZLLM_TRY(check_reference(value, pointer));
@@ -202,6 +214,26 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
   return value;
 }
 
+Result<Json> SchemaChecker::check_part(const Json& schema, const std::string& pointer,
+                                       std::size_t depth) {
+  Result<Json> checked = check(schema, pointer, depth);
+  if (!checked.ok() && widens()) {
+    return Json(true);
+  }
+  return checked;
+}
+
+Status SchemaChecker::check_pattern(const std::string& pattern, const std::string& pointer) const {
+  if (const Status whole = check_whole_pattern(pattern); !whole.ok()) {
+    return Error{Code::invalid_argument,
+                 concat("the pattern at ", quote(pointer), ": ", whole.error().message)};
+  }
+  if (widens() && !(*can_follow_)(pattern)) {
+    return refusal("has a pattern that cannot be followed", pointer);
+  }
+  return {};
+}
+
 Result<Json> SchemaChecker::check_map(std::string_view key, const Json& value,
                                       const std::string& pointer, std::size_t depth) {
   if (value.as_object() == nullptr) {
@@ -212,7 +244,7 @@ Result<Json> SchemaChecker::check_map(std::string_view key, const Json& value,
     if (key == "patternProperties") {
       ZLLM_TRY(check_pattern(name, child(pointer, name)));
     }
-    ZLLM_TRY(Json checked, check(schema, child(pointer, name), depth + 1));
+    ZLLM_TRY(Json checked, check_part(schema, child(pointer, name), depth + 1));
     out.emplace_back(name, std::move(checked));
   }
   return Json(std::move(out));
@@ -223,13 +255,13 @@ Result<Json> SchemaChecker::check_list(std::string_view key, const Json& value,
   if (value.as_array() == nullptr) {
     return refusal(concat("needs an array as ", quote(key)), pointer);
   }
-  if (key == "oneOf") {
+  if (key == "oneOf" && !widens()) {
     ZLLM_TRY(check_choices(*value.as_array(), pointer));
   }
   Json::Array out;
   for (std::size_t i = 0; i < value.as_array()->size(); ++i) {
     const Json& schema = (*value.as_array())[i];
-    ZLLM_TRY(Json checked, check(schema, child(pointer, to_text(i)), depth + 1));
+    ZLLM_TRY(Json checked, check_part(schema, child(pointer, to_text(i)), depth + 1));
     out.push_back(std::move(checked));
   }
   return Json(std::move(out));
@@ -280,15 +312,13 @@ Status SchemaChecker::check_bases() const {
   return {};
 }
 
-}  // namespace
-
-Result<CheckedSchema> check_schema(std::string_view source) {
+Result<CheckedSchema> checked_schema(std::string_view source, const PatternTest *can_follow) {
   Result<Json> parsed = Json::parse(source, "the JSON schema");
   if (!parsed.ok()) {
     return Error{Code::invalid_argument, parsed.error().message};
   }
   const Json root = *std::move(parsed);
-  SchemaChecker checker(root);
+  SchemaChecker checker(root, can_follow);
   ZLLM_TRY(const Json checked, checker.check(root, "", 0));
   ZLLM_TRY(checker.check_bases());
   if (const std::string endless = endless_part(root); !endless.empty()) {
@@ -305,6 +335,17 @@ Result<CheckedSchema> check_schema(std::string_view source) {
     }
   }
   return CheckedSchema{Json(std::move(out)).dump(), checker.take_patterns()};
+}
+
+}  // namespace
+
+Result<CheckedSchema> check_schema(std::string_view source) {
+  return checked_schema(source, nullptr);
+}
+
+Result<CheckedSchema> widened_schema(std::string_view source,
+                                     const std::function<bool(const std::string&)>& can_follow) {
+  return checked_schema(source, &can_follow);
 }
 
 }  // namespace zllm::text
