@@ -81,6 +81,7 @@ EngineInfo LoadedEngine::describe(const EngineParts& parts) const {
                   .architecture = model.architecture,
                   .backend = model.backend,
                   .family = std::string(family_.name()),
+                  .identity = parts.identity,
                   .parameters = model.parameter_count,
                   .weight_bytes = model.weight_bytes,
                   .context = model.limits.context,
