@@ -1,11 +1,12 @@
 """Bodies that are refused: which, with what status, and in what form."""
 
 import json
+import pathlib
 import unittest
 
 import httpx
 
-from harness import Case, shared_server, user
+from harness import Case, model as model_path, shared_server, user
 from openai_stream import CHAT, TEXT
 
 TOKENS = "/tokenize"
@@ -196,7 +197,7 @@ class Refusals(Case):
             error = self.check_error(reply, 404)
             self.assertEqual((error["param"], error["code"]), ("model", "model_not_found"))
             self.assertIn("no-such-model", error["message"])
-            for model in (self.model, None):
+            for model in (self.model, None, pathlib.Path(model_path()).name):
                 reply = self.http.post(path, json={**body, "model": model})
                 self.assertEqual(reply.status_code, 200, reply.text)
             self.assertEqual(self.http.post(path, json=body).status_code, 200)
