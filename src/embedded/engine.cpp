@@ -216,6 +216,8 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
     if (conversation != nullptr) {
       const bool allows_calls = !tools.empty() && conversation->tool_choice.rule != ToolRule::none;
       parts.allows_parallel_calls = conversation->allows_parallel_calls;
+      parts.tells_calls_alone =
+          conversation->tool_choice.rule == ToolRule::required && request.reasoning.is_separate;
       parts.parser = family_.parser({.tools = tools,
                                      .allows_calls = allows_calls,
                                      .is_reasoning_open = is_reasoning_open,
