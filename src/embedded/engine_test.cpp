@@ -205,7 +205,9 @@ TEST(Engine, AFormatHoldsAgainstTheModelsWill) {
   EXPECT_EQ(ask(*engine, std::move(request)).choices[0].content, "17");
   Request broken = question();
   broken.format = {.kind = FormatKind::regex, .source = "(?<=a)*"};
-  EXPECT_EQ(refusal(*engine, std::move(broken)).field, "response_format");
+  EXPECT_EQ(refusal(*engine, broken).field, "response_format");
+  broken.format.field = "guided_regex";
+  EXPECT_EQ(refusal(*engine, std::move(broken)).field, "guided_regex");
 }
 
 TEST(Engine, CancelEndsAnAnswerAndNoOther) {

@@ -30,7 +30,8 @@ enum class FormatKind : std::uint8_t { text, json_object, json_schema, regex, la
 
 struct ResponseFormat {
   FormatKind kind = FormatKind::text;
-  std::string source = {};  // the schema, pattern or grammar
+  std::string source = {};                // the schema, pattern or grammar
+  std::string field = "response_format";  // that asked for it, by which failures name it
 };
 
 struct ReasoningOptions {

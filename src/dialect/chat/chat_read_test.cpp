@@ -187,6 +187,18 @@ TEST(ChatRead, FormatsLandInTheRequest) {
   }
 }
 
+TEST(ChatRead, AFormatKnowsTheFieldThatAskedForIt) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {R"("response_format":{"type":"json_object"})", "response_format"},
+      {R"("grammar":"root ::= \"a\"")", "grammar"},
+      {R"("guided_choice":["a"])", "guided_choice"},
+      {R"("structured_outputs":{"regex":"a"})", "structured_outputs.regex"},
+  };
+  for (const auto& [members, field] : cases) {
+    EXPECT_EQ(read_members(members).format.field, field);
+  }
+}
+
 TEST(ChatRead, ReasoningLandsInTheRequest) {
   EXPECT_EQ(read_members(R"("reasoning_effort":"none")").reasoning.is_enabled, false);
   EXPECT_EQ(read_members(R"("reasoning_effort":"high")").reasoning.effort, "high");
