@@ -210,11 +210,13 @@ Outcome<std::string> conversation_json(const TemplateInput& input) {
   if (!input.conversation.tools.empty()) {
     request.add("tools", tools_json(input.conversation.tools));
   }
-  if (input.conversation.continues_last_message) {
+  if (input.conversation.continues_last_message || !input.conversation.opens_answer) {
     request.add("add_generation_prompt", "false");
     request.add("continue_final_message", "true");
   }
   ZLLM_TRY(add_arguments(input, request));
+  }
+  if (input.conversation.continues_last_message) {
   return request.take();
 }
 

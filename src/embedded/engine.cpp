@@ -211,7 +211,7 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
                       .stops = *text::StopStrings::create(request.stop),
                       .stop_tokens = request.stop_tokens,
                       .max_tokens = request.max_tokens.value_or(0),
-                      .is_reasoning_open = is_reasoning_open,
+                      .is_reasoning_open = is_reasoning_open && request.reasoning.is_separate,
                       .reasoning_end = family_.reasoning_end()};
     if (conversation != nullptr) {
       const bool allows_calls = !tools.empty() && conversation->tool_choice.rule != ToolRule::none;

@@ -202,6 +202,24 @@ TEST(Engine, AFormatHoldsAgainstTheModelsWill) {
   const auto engine = engine_of("I would rather chat.");
   Request request = question();
   request.format = {.kind = FormatKind::json_schema, .source = R"({"enum": [17]})"};
+TEST(Engine, AnAnswerNeedNotBeOpened) {
+  const auto engine = engine_of("x");
+  Request request = question();
+  conversation(request).opens_answer = false;
+  EXPECT_EQ(*engine->render(request), "<|im_start|>user: Hi<|im_end|>");
+}
+
+TEST(Engine, ReasoningThatIsNotToldApartIsNotCounted) {
+  const auto engine =
+      engine_of("<think>a</think>b", "{{ messages[0].content }}<|im_start|><think>", "hermes");
+  Request request = question();
+  for (const bool is_separate : {true, false}) {
+    request.reasoning.is_separate = is_separate;
+    const Heard heard = ask(*engine, request);
+    EXPECT_EQ(heard.ended->usage.reasoning_tokens > 0, is_separate);
+  }
+}
+
   EXPECT_EQ(ask(*engine, std::move(request)).choices[0].content, "17");
   Request broken = question();
   broken.format = {.kind = FormatKind::regex, .source = "(?<=a)*"};

@@ -60,6 +60,7 @@ struct Conversation {
   // Of the template by name, JSON text of an object; empty = none.
   std::string template_arguments = {};
   bool continues_last_message = false;  // the answer goes on with the assistant's last message
+  bool opens_answer = true;  // the prompt ends with what begins an assistant's message, if not that
 };
 
 // A prompt as it is: text whose control tokens are parsed, or ids.
