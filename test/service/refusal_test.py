@@ -69,10 +69,10 @@ OF_CHAT = {
     "suffix": ("a",),
 }
 OF_TEXT = {
-    "prompt": (None, "", [], [""], 1, {}, True, [[]], ["a", 1], [1, "a"], [-1], [10**9], [1.5], [None],
+    "prompt": (None, [], 1, {}, True, [[]], ["a", 1], [1, "a"], [-1], [10**9], [1.5], [None],
                [[[1]]], ["a"] * 2000),
     "max_tokens": (0,),
-    "suffix": ("a", ""),
+    "suffix": ("a", 1),
     "logprobs": (-1, 21, 1.5, "1", True, []),
     "echo": (1, "true"),
     "messages": ([user("Hi")],),
