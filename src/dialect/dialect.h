@@ -35,9 +35,10 @@ class Encoder {
 
 // Facts about the answer that the reader of a body cannot make up.
 struct AnswerFacts {
-  std::string unique;        // letters and digits, different for every answer; ids end with it
-  std::int64_t created = 0;  // seconds since 1970
-  std::string model;         // as the answer is to name it
+  std::string unique;         // letters and digits, different for every answer; ids end with it
+  std::int64_t created = 0;   // seconds since 1970
+  std::string model;          // as the answer is to name it
+  std::string identity = {};  // of what answers: another one may answer otherwise
 };
 
 struct Exchange {

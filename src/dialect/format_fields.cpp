@@ -28,6 +28,7 @@ class FormatTaker {
     }
     path_ = std::move(path);
     format_ = std::move(format);
+    format_.field = path_;
   }
   void take(std::string path, FormatKind kind, std::string source) {
     take(std::move(path), ResponseFormat{.kind = kind, .source = std::move(source)});

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <zllm/base/check.h>
+#include <zllm/base/text.h>
 
 namespace zllm::dialect {
 namespace {
@@ -69,6 +70,12 @@ std::string openai_error_body(const Failure& failure) {
   write_text_or_null(json, "code", failure.code.empty() ? words.code : failure.code);
   json.end_object().end_object();
   return std::move(json).str();
+}
+
+void write_fingerprint(JsonWriter& json, const AnswerFacts& facts) {
+  if (!facts.identity.empty()) {
+    json.text("system_fingerprint", concat("fp_", facts.identity));
+  }
 }
 
 void write_usage(JsonWriter& json, const Usage& usage) {

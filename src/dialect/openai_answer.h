@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include <zllm/dialect/dialect.h>
 #include <zllm/dialect/json_writer.h>
 #include <zllm/embedded/event.h>
 #include <zllm/embedded/failure.h>
@@ -16,6 +17,9 @@ constexpr std::string_view kStreamEnd = "[DONE]";
 
 // {"error": {"message", "type", "param", "code"}}
 std::string openai_error_body(const Failure& failure);
+
+// The member "system_fingerprint" where what answers is known.
+void write_fingerprint(JsonWriter& json, const AnswerFacts& facts);
 
 // The members "usage", and "timings" in milliseconds and tokens a second.
 void write_usage(JsonWriter& json, const Usage& usage);

@@ -19,6 +19,17 @@ TEST(OpenaiAnswer, ErrorsNameTheField) {
             R"("code":"context_length_exceeded"}})");
 }
 
+TEST(OpenaiAnswer, TheFingerprintIsThatOfWhatAnswers) {
+  JsonWriter json;
+  json.begin_object();
+  write_fingerprint(json, {.unique = "U", .created = 7, .model = "m", .identity = "12-cpu"});
+  EXPECT_EQ(json.end_object().str(), R"({"system_fingerprint":"fp_12-cpu"})");
+  JsonWriter none;
+  none.begin_object();
+  write_fingerprint(none, {.unique = "U", .created = 7, .model = "m"});
+  EXPECT_EQ(none.end_object().str(), "{}");
+}
+
 TEST(OpenaiAnswer, TimingsOfNothingAreNull) {
   JsonWriter json;
   json.begin_object();

@@ -132,6 +132,9 @@ void ChoiceText::pass(std::vector<family::Piece> pieces, std::vector<Event>& out
 
 void ChoiceText::pass(const family::Content& content, std::vector<Event>& out) {
   is_reasoning_ = false;
+  if (parts_.tells_calls_alone) {
+    return;
+  }
   std::string text = parts_.stops.add(content.text);
   if (!text.empty()) {
     emit(ContentDelta{std::move(text)}, out);

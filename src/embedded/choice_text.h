@@ -25,6 +25,8 @@ struct ChoiceParts {
   bool is_reasoning_open = false;
   std::string_view reasoning_end = {};  // the family's; empty = none
   bool allows_parallel_calls = true;
+  // A fence lets nothing but calls be written, so what is read as content is syntax that was cut.
+  bool tells_calls_alone = false;
 };
 
 ScoredToken scored_token(const text::Tokenizer& tokenizer,

@@ -58,8 +58,11 @@ std::string_view role_name(Role role, std::string_view template_source) {
 std::string call_json(const ToolCall& call) {
   ObjectText function;
   function.add_string("name", call.name);
-  // A model may have written what is no JSON; it goes back as the text that it is.
-  if (is_object(call.arguments)) {
+  // A model may have written what is no JSON; it goes back as the text that it is. Nothing is what
+  // clients put together from the pieces of a call without arguments.
+  if (call.arguments.empty()) {
+    function.add("arguments", "{}");
+  } else if (is_object(call.arguments)) {
     function.add("arguments", call.arguments);
   } else {
     function.add_string("arguments", call.arguments);
@@ -210,8 +213,10 @@ Outcome<std::string> conversation_json(const TemplateInput& input) {
   if (!input.conversation.tools.empty()) {
     request.add("tools", tools_json(input.conversation.tools));
   }
-  if (input.conversation.continues_last_message) {
+  if (input.conversation.continues_last_message || !input.conversation.opens_answer) {
     request.add("add_generation_prompt", "false");
+  }
+  if (input.conversation.continues_last_message) {
     request.add("continue_final_message", "true");
   }
   ZLLM_TRY(add_arguments(input, request));

@@ -80,6 +80,7 @@ EngineInfo LoadedEngine::describe(double usual_temperature) const {
                   .architecture = model.architecture,
                   .backend = model.backend,
                   .family = std::string(family_.name()),
+                  .identity = parts.identity,
                   .parameters = model.parameter_count,
                   .weight_bytes = model.weight_bytes,
                   .context = model.limits.context,
@@ -228,11 +229,13 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
                       .stops = *text::StopStrings::create(request.stop),
                       .stop_tokens = request.stop_tokens,
                       .max_tokens = request.max_tokens.value_or(0),
-                      .is_reasoning_open = is_reasoning_open,
+                      .is_reasoning_open = is_reasoning_open && request.reasoning.is_separate,
                       .reasoning_end = family_.reasoning_end()};
     if (conversation != nullptr) {
       const bool allows_calls = !tools.empty() && conversation->tool_choice.rule != ToolRule::none;
       parts.allows_parallel_calls = conversation->allows_parallel_calls;
+      parts.tells_calls_alone =
+          conversation->tool_choice.rule == ToolRule::required && request.reasoning.is_separate;
       parts.parser = family_.parser({.tools = tools,
                                      .allows_calls = allows_calls,
                                      .is_reasoning_open = is_reasoning_open,

@@ -20,7 +20,8 @@ struct EngineInfo {
   std::string path;
   std::string architecture;
   std::string backend;
-  std::string family;  // of output (text/family)
+  std::string family;    // of output (text/family)
+  std::string identity;  // of the weights, the backend and the cache's type
   std::uint64_t parameters = 0;
   std::uint64_t weight_bytes = 0;
   std::uint64_t context = 0;  // tokens of prompt and answer together

@@ -145,6 +145,40 @@ TEST(Engine, ToolsAreRefusedWhereTheTemplateTakesNone) {
   EXPECT_FALSE(engine->info().template_takes_tools);
 }
 
+TEST(Engine, CallsOfThePastAreRefusedWhereTheTemplateShowsNone) {
+  Request request = question();
+  conversation(request).messages.push_back(
+      {.role = Role::assistant,
+       .content = "",
+       .tool_calls = {{.id = "c", .name = "f", .arguments = ""}}});
+  conversation(request).messages.push_back(
+      {.role = Role::tool, .content = "1", .tool_call_id = "c"});
+  const Failure failure = refusal(*engine_of("x"), request);
+  EXPECT_EQ(failure.kind, FailureKind::unsupported);
+  EXPECT_EQ(failure.field, "messages");
+  const auto engine = engine_of("x",
+                                "{% for m in messages %}{% for c in m.tool_calls or [] %}"
+                                "{{ c.function | tojson }}{% endfor %}{% endfor %}<|im_start|>");
+  EXPECT_EQ(*engine->render(request), R"({"name": "f", "arguments": {}}<|im_start|>)");
+}
+
+TEST(Engine, APromptOfNothingBeginsAText) {
+  const text::Tokenizer tokenizer = testing::small_tokenizer().with_begin(
+      testing::small_tokenizer().id_of(testing::kTurn), false);
+  auto engine =
+      Engine::create({.model = std::make_unique<testing::ScriptedModel>(tokenizer, "raw"),
+                      .text = {.tokenizer = tokenizer, .templates = {}, .special_tokens = {}},
+                      .end_tokens = {*tokenizer.id_of(testing::kEnd)}},
+                     {.model = ""});
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  Request raw{.input = RawPrompt{""}};
+  raw.sampling.temperature = 0;
+  raw.echoes_prompt = true;
+  const Heard heard = ask(**engine, std::move(raw));
+  EXPECT_EQ(heard.choices[0].content, "raw");
+  EXPECT_EQ(heard.started->prompt_tokens, 1u);
+}
+
 TEST(Engine, WithoutATemplateOnlyRawPromptsAreAnswered) {
   const text::Tokenizer tokenizer = testing::small_tokenizer();
   auto engine =
@@ -166,6 +200,24 @@ TEST(Engine, GoesOnWithTheAssistantsLastMessage) {
   conversation(request).continues_last_message = true;
   EXPECT_EQ(*engine->render(request),
             "<|im_start|>user: Hi<|im_end|><|im_start|>assistant: So far ");
+}
+
+TEST(Engine, AnAnswerNeedNotBeOpened) {
+  const auto engine = engine_of("x");
+  Request request = question();
+  conversation(request).opens_answer = false;
+  EXPECT_EQ(*engine->render(request), "<|im_start|>user: Hi<|im_end|>");
+}
+
+TEST(Engine, ReasoningThatIsNotToldApartIsNotCounted) {
+  const auto engine =
+      engine_of("<think>a</think>b", "{{ messages[0].content }}<|im_start|><think>", "hermes");
+  Request request = question();
+  for (const bool is_separate : {true, false}) {
+    request.reasoning.is_separate = is_separate;
+    const Heard heard = ask(*engine, request);
+    EXPECT_EQ(heard.ended->usage.reasoning_tokens > 0, is_separate);
+  }
 }
 
 TEST(Engine, CallsOfToolsAreTold) {
@@ -205,7 +257,9 @@ TEST(Engine, AFormatHoldsAgainstTheModelsWill) {
   EXPECT_EQ(ask(*engine, std::move(request)).choices[0].content, "17");
   Request broken = question();
   broken.format = {.kind = FormatKind::regex, .source = "(?<=a)*"};
-  EXPECT_EQ(refusal(*engine, std::move(broken)).field, "response_format");
+  EXPECT_EQ(refusal(*engine, broken).field, "response_format");
+  broken.format.field = "guided_regex";
+  EXPECT_EQ(refusal(*engine, std::move(broken)).field, "guided_regex");
 }
 
 TEST(Engine, FencesMayBeMadeByWhoNeedsThemFirst) {

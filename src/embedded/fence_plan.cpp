@@ -47,21 +47,22 @@ std::optional<Constraint> format_constraint(const ResponseFormat& format) {
   return Constraint{.kind = ConstraintKind::gbnf, .source = format.source};
 }
 
-// Lark rules that derive the format from the name format_start.
-Outcome<std::string> format_rules(const Constraint& format, const text::FenceFactory& fences) {
+// Lark rules that derive the format from the name format_start. field: that asked for it.
+Outcome<std::string> format_rules(const Constraint& format, const std::string& field,
+                                  const text::FenceFactory& fences) {
   switch (format.kind) {
     case ConstraintKind::json_object:
     case ConstraintKind::json_schema: {
       const auto schema = fences.checked_schema(format);
       if (!schema.ok()) {
-        return Failure::from(schema.error(), "response_format");
+        return Failure::from(schema.error(), field);
       }
       return concat("format_start: %json ", *schema, "\n");
     }
     case ConstraintKind::regex: {
       // As it stands before it is a part of something else.
       if (const auto alone = fences.make({.constraint = format}); !alone.ok()) {
-        return Failure::from(alone.error(), "response_format");
+        return Failure::from(alone.error(), field);
       }
       return concat(
           "format_start: FORMAT_START\nFORMAT_START: ", family::lark_pattern(format.source), "\n");
@@ -73,11 +74,11 @@ Outcome<std::string> format_rules(const Constraint& format, const text::FenceFac
   return Failure(FailureKind::unsupported,
                  "a grammar as the response format cannot be combined with tools; give "
                  "tool_choice none, or a JSON schema or pattern",
-                 "response_format");
+                 field);
 }
 
 // The answer is calls by the family's grammar, or the format.
-Outcome<std::string> either(std::string calls, const Constraint& format,
+Outcome<std::string> either(std::string calls, const Constraint& format, const std::string& field,
                             const text::FenceFactory& fences) {
   constexpr std::string_view kStart = "start:";
   std::size_t start = calls.starts_with(kStart) ? 0 : calls.find(concat("\n", kStart));
@@ -86,7 +87,7 @@ Outcome<std::string> either(std::string calls, const Constraint& format,
   }
   start += calls[start] == '\n' ? std::size_t{1} : 0;
   calls.replace(start, kStart.size(), "start: calls_start | format_start\ncalls_start:");
-  ZLLM_TRY(const std::string rules, format_rules(format, fences));
+  ZLLM_TRY(const std::string rules, format_rules(format, field, fences));
   return concat(calls, "\n", rules);
 }
 
@@ -139,7 +140,7 @@ Outcome<Done> plan_calls(const FenceInput& input, const Conversation& conversati
   std::string source = *std::move(grammar);
   plan.field = "tools";
   if (format && !must_call) {
-    ZLLM_TRY(source, either(std::move(source), *format, input.fences));
+    ZLLM_TRY(source, either(std::move(source), *format, input.request.format.field, input.fences));
   }
   plan.spec.constraint = Constraint{.kind = ConstraintKind::lark, .source = std::move(source)};
   return Done();
@@ -177,7 +178,7 @@ bool may_need_fence(const Request& request) {
 
 Outcome<FencePlan> plan_fence(const FenceInput& input) {
   FencePlan plan{.spec = {.constraint = format_constraint(input.request.format)},
-                 .field = "response_format"};
+                 .field = input.request.format.field};
   if (const Conversation *conversation = calling(input.request)) {
     ZLLM_TRY(plan_calls(input, *conversation, plan));
   }

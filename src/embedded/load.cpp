@@ -105,7 +105,8 @@ Result<std::unique_ptr<Engine>> Engine::load(const EngineOptions& options) {
                     .generation_config = files.generation_config,
                     .warnings = model->loaded().loaded().warnings};
   ZLLM_TRY(parts.identity, model_identity(files));
-  parts.identity += concat("-", options.backend, "-", options.kv_type);
+  parts.identity +=
+      concat("-", options.backend, options.kv_type.empty() ? "" : "-", options.kv_type);
   parts.cached_states = loaded.cached_states;
   parts.check = [owned = model.get()] { return owned->check(); };
   parts.model = std::move(model);

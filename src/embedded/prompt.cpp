@@ -1,5 +1,6 @@
 #include <zllm/embedded/prompt.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <zllm/base/text.h>
@@ -97,7 +98,12 @@ Outcome<Prompt> of_text(const ModelText& text, const Request& request, const std
   if (!tokens.ok()) {
     return Failure::from(tokens.error(), "prompt");
   }
-  const std::size_t added = text.tokenizer.begin(*tokens);
+  std::size_t added = text.tokenizer.begin(*tokens);
+  // Nothing is how a text begins, whether or not the model wants that told before every prompt.
+  if (const auto first = text.tokenizer.begin_of_sequence(); first && tokens->empty()) {
+    tokens->push_back(*first);
+    added = 1;
+  }
   return Prompt{.tokens = *std::move(tokens), .text = raw, .added_begin = added};
 }
 
@@ -108,6 +114,8 @@ Outcome<Prompt> of_ids(const ModelText& text, const std::vector<TokenId>& ids) {
   }
   return Prompt{.tokens = ids, .text = *decoded};
 }
+
+bool has_calls(const Message& message) { return !message.tool_calls.empty(); }
 
 }  // namespace
 
@@ -122,6 +130,15 @@ Outcome<text::ChatTemplate> choose_template(const ModelText& text,
     return Failure(FailureKind::unsupported,
                    "the model's chat template does not take tools; another template can be given",
                    "tools");
+  }
+  // A template that shows no calls would leave the model with results of nothing.
+  const bool shows_calls = chosen->source().find("tool_calls") != std::string_view::npos;
+  if (!shows_calls && std::ranges::any_of(conversation.messages, has_calls)) {
+    return Failure(
+        FailureKind::unsupported,
+        "the model's chat template does not take calls of tools, and a message has some; "
+        "another template can be given",
+        "messages");
   }
   return *std::move(chosen);
 }

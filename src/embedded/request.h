@@ -30,7 +30,8 @@ enum class FormatKind : std::uint8_t { text, json_object, json_schema, regex, la
 
 struct ResponseFormat {
   FormatKind kind = FormatKind::text;
-  std::string source = {};  // the schema, pattern or grammar
+  std::string source = {};                // the schema, pattern or grammar
+  std::string field = "response_format";  // that asked for it, by which failures name it
 };
 
 struct ReasoningOptions {
@@ -59,6 +60,7 @@ struct Conversation {
   // Of the template by name, JSON text of an object; empty = none.
   std::string template_arguments = {};
   bool continues_last_message = false;  // the answer goes on with the assistant's last message
+  bool opens_answer = true;  // the prompt ends with what begins an assistant's message, if not that
 };
 
 // A prompt as it is: text whose control tokens are parsed, or ids.

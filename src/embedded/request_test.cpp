@@ -119,7 +119,9 @@ TEST(ConversationJson, IsWhatTransformersHandsToTemplates) {
                    {.role = Role::user, .content = "\"Weather\"?"},
                    {.role = Role::assistant,
                     .reasoning = "Look it up.",
-                    .tool_calls = {{.id = "c1", .name = "get", .arguments = R"({"n": 1.0})"}}},
+                    .tool_calls = {{.id = "c1", .name = "get", .arguments = R"({"n": 1.0})"},
+                                   {.id = "c2", .name = "now", .arguments = ""},
+                                   {.id = "c3", .name = "get", .arguments = "{"}}},
                    {.role = Role::tool, .content = "rain", .tool_call_id = "c1"}},
       .tools = {{.name = "get", .description = "d", .parameters = R"({"type": "object"})"}},
       .template_arguments = R"({"enable_thinking": true, "x": [1]})"};
@@ -132,7 +134,9 @@ TEST(ConversationJson, IsWhatTransformersHandsToTemplates) {
       R"({"messages":[{"role":"system","content":"Be brief."},)"
       R"({"role":"user","content":"\"Weather\"?"},)"
       R"({"role":"assistant","content":null,"reasoning_content":"Look it up.",)"
-      R"("tool_calls":[{"id":"c1","type":"function","function":{"name":"get","arguments":{"n": 1.0}}}]},)"
+      R"("tool_calls":[{"id":"c1","type":"function","function":{"name":"get","arguments":{"n": 1.0}}},)"
+      R"({"id":"c2","type":"function","function":{"name":"now","arguments":{}}},)"
+      R"({"id":"c3","type":"function","function":{"name":"get","arguments":"{"}}]},)"
       R"({"role":"tool","content":"rain","tool_call_id":"c1","name":"get"}],)"
       R"("tools":[{"type":"function","function":{"name":"get","description":"d","parameters":{"type": "object"}}}],)"
       R"("enable_thinking":true,"x":[1],"thinking":false,"reasoning_effort":"low"})");

@@ -163,6 +163,17 @@ TEST_F(RunningAnswerTest, CallsHaveIdsOfTheirOwnAndEndWithCalls) {
   EXPECT_EQ(told.end->reason, StopReason::calls);
 }
 
+TEST_F(RunningAnswerTest, SyntaxThatWasCutIsNoContentWhereCallsAloneAreWritten) {
+  ChoiceParts calls = parts({"ca"});
+  calls.tells_calls_alone = true;
+  const Heard heard =
+      hear(script("[r](one){};</tool_ca", engine::FinishReason::length), plan(std::move(calls)));
+  EXPECT_EQ(heard.choices[0].content, "");
+  EXPECT_EQ(heard.choices[0].reasoning, "r");
+  EXPECT_EQ(heard.choices[0].calls.size(), 1u);
+  EXPECT_EQ(heard.choices[0].end->reason, StopReason::length);
+}
+
 TEST_F(RunningAnswerTest, OneCallEndsTheChoiceWhereSeveralAreNotAllowed) {
   ChoiceParts single = parts();
   single.allows_parallel_calls = false;

@@ -41,11 +41,12 @@ std::optional<Asked> asked(const Services& services, Call& call) {
   return Asked{.body = *std::move(body), .model = *std::move(model)};
 }
 
-dialect::AnswerFacts facts_for(const std::string& model) {
+dialect::AnswerFacts facts_for(const ModelSet::Entry& model) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return {.unique = random_name(kUniqueLength),
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-          .model = model};
+          .model = model.name,
+          .identity = model.engine->info().identity};
 }
 
 void complete(const Services& services, const Call& call, Request& request) {

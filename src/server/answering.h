@@ -22,7 +22,7 @@ struct Asked {
 std::optional<Asked> asked(const Services& services, Call& call);
 
 // What an answer is called and when it began.
-dialect::AnswerFacts facts_for(const std::string& model);
+dialect::AnswerFacts facts_for(const ModelSet::Entry& model);
 
 // Fills in what the server knows of a request: who asks, and until when it may take.
 void complete(const Services& services, const Call& call, Request& request);

@@ -12,7 +12,7 @@ void chat(Services& services, const std::shared_ptr<Call>& call) {
   if (!asks) {
     return;
   }
-  auto exchange = dialect::chat::read(asks->body, facts_for(asks->model.name));
+  auto exchange = dialect::chat::read(asks->body, facts_for(asks->model));
   if (!exchange.ok()) {
     return call->fail(exchange.error());
   }

@@ -23,7 +23,7 @@ void complete_text(Services& services, const std::shared_ptr<Call>& call) {
   if (!asks) {
     return;
   }
-  auto batch = dialect::completions::read(asks->body, facts_for(asks->model.name));
+  auto batch = dialect::completions::read(asks->body, facts_for(asks->model));
   if (!batch.ok()) {
     return call->fail(batch.error());
   }

@@ -14,7 +14,7 @@ void message(Services& services, const std::shared_ptr<Call>& call) {
   if (!asks) {
     return;
   }
-  auto exchange = anthropic::read(asks->body, facts_for(asks->model.name));
+  auto exchange = anthropic::read(asks->body, facts_for(asks->model));
   if (!exchange.ok()) {
     return call->fail(exchange.error());
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -120,7 +121,10 @@ Outcome<ModelSet::Entry> ModelSet::find(std::string_view name) const {
              (name.empty() || std::ranges::find(kPlaceholders, name) != kPlaceholders.end())) {
     found = &entries_.front();
   } else if (!name.empty()) {
-    const auto matches = [&](const Entry& entry) { return begins_with(entry.name, name); };
+    const auto matches = [&](const Entry& entry) {
+      return begins_with(entry.name, name) ||
+             std::filesystem::path(entry.path).filename().native() == name;
+    };
     if (std::ranges::count_if(entries_, matches) == 1) {
       found = &*std::ranges::find_if(entries_, matches);
     }

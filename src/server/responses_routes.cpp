@@ -64,8 +64,7 @@ void create(Services& services, const std::shared_ptr<Call>& call) {
   if (!asks) {
     return;
   }
-  auto exchange =
-      responses::read(asks->body, facts_for(asks->model.name), call->owner, services.store);
+  auto exchange = responses::read(asks->body, facts_for(asks->model), call->owner, services.store);
   if (!exchange.ok()) {
     return call->fail(exchange.error());
   }
@@ -81,8 +80,7 @@ void count_input(Services& services, Call& call) {
   if (!asks) {
     return;
   }
-  auto exchange =
-      responses::read(asks->body, facts_for(asks->model.name), call.owner, services.store);
+  auto exchange = responses::read(asks->body, facts_for(asks->model), call.owner, services.store);
   if (!exchange.ok()) {
     return call.fail(exchange.error());
   }

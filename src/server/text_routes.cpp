@@ -112,7 +112,7 @@ void apply_template(const Services& services, Call& call) {
   if (!asks) {
     return;
   }
-  auto exchange = dialect::chat::read(asks->body, facts_for(call.record().model));
+  auto exchange = dialect::chat::read(asks->body, facts_for(asks->model));
   if (!exchange.ok()) {
     return call.fail(exchange.error());
   }

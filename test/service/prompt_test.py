@@ -133,6 +133,8 @@ class Templates(Case):
         body = {"messages": messages, "continue_final_message": True, "max_tokens": 6, "temperature": 0}
         prompt = self.post("/apply-template", body)["prompt"]
         self.assertTrue(prompt.endswith("1, 2, 3, 4,"))
+        whole_turn = self.post("/apply-template", {"messages": messages, "add_generation_prompt": False})
+        self.assertEqual(whole_turn["prompt"], prompt + "<|im_end|>\n")
         self.assertEqual(both(self, CHAT, **body).text,
                          whole(self, TEXT, prompt=prompt, max_tokens=6, temperature=0).text)
 

@@ -1,11 +1,12 @@
 """Bodies that are refused: which, with what status, and in what form."""
 
 import json
+import pathlib
 import unittest
 
 import httpx
 
-from harness import Case, shared_server, user
+from harness import Case, model as model_path, shared_server, user
 from openai_stream import CHAT, TEXT
 
 TOKENS = "/tokenize"
@@ -68,10 +69,10 @@ OF_CHAT = {
     "suffix": ("a",),
 }
 OF_TEXT = {
-    "prompt": (None, "", [], [""], 1, {}, True, [[]], ["a", 1], [1, "a"], [-1], [10**9], [1.5], [None],
+    "prompt": (None, [], 1, {}, True, [[]], ["a", 1], [1, "a"], [-1], [10**9], [1.5], [None],
                [[[1]]], ["a"] * 2000),
     "max_tokens": (0,),
-    "suffix": ("a", ""),
+    "suffix": ("a", 1),
     "logprobs": (-1, 21, 1.5, "1", True, []),
     "echo": (1, "true"),
     "messages": ([user("Hi")],),
@@ -196,7 +197,7 @@ class Refusals(Case):
             error = self.check_error(reply, 404)
             self.assertEqual((error["param"], error["code"]), ("model", "model_not_found"))
             self.assertIn("no-such-model", error["message"])
-            for model in (self.model, None):
+            for model in (self.model, None, pathlib.Path(model_path()).name):
                 reply = self.http.post(path, json={**body, "model": model})
                 self.assertEqual(reply.status_code, 200, reply.text)
             self.assertEqual(self.http.post(path, json=body).status_code, 200)

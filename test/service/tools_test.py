@@ -257,6 +257,7 @@ class Calls(Case):
                     max_tokens=size, parallel_tool_calls=parallel))
                 self.assertEqual(answer["choices"][0]["finish_reason"], "length", size)
                 self.assertEqual(answer["usage"]["completion_tokens"], size)
+                self.assertFalse(answer["choices"][0]["message"]["content"], size)
 
     def test_several_choices(self):
         answer = self.post("/v1/chat/completions", self.body(

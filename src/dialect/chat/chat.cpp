@@ -92,6 +92,7 @@ Outcome<Exchange> read(const Json& body, const AnswerFacts& facts) {
       ChatAnswer{.facts = facts,
                  .choices = request.choices,
                  .has_log_probabilities = request.top_log_probabilities.has_value(),
+                 .names_tier = fields.has("service_tier"),
                  .output = output});
   exchange.request = std::move(request);
   return exchange;

@@ -11,9 +11,14 @@ namespace zllm::dialect::chat {
 namespace {
 
 // The members that every object of an answer begins with.
-void write_head(JsonWriter& json, const AnswerFacts& facts, std::string_view object) {
+void write_head(JsonWriter& json, const ChatAnswer& answer, std::string_view object) {
+  const AnswerFacts& facts = answer.facts;
   json.text("id", concat("chatcmpl-", facts.unique)).text("object", object);
   json.integer("created", facts.created).text("model", facts.model);
+  if (answer.names_tier) {
+    json.text("service_tier", "default");
+  }
+  write_fingerprint(json, facts);
 }
 
 void write_log_probabilities(JsonWriter& json, std::string_view scored) {
@@ -53,7 +58,7 @@ ChatEncoder::ChatEncoder(ChatAnswer answer)
     : answer_(std::move(answer)), choices_(answer_.choices) {
   JsonWriter json;
   json.begin_object();
-  write_head(json, answer_.facts, "chat.completion.chunk");
+  write_head(json, answer_, "chat.completion.chunk");
   chunk_begin_ = json.str() + ",";
 }
 
@@ -201,7 +206,7 @@ void ChatEncoder::write_choice(JsonWriter& json, std::uint32_t index, const Choi
 std::string ChatEncoder::body() {
   JsonWriter json;
   json.begin_object();
-  write_head(json, answer_.facts, "chat.completion");
+  write_head(json, answer_, "chat.completion");
   json.begin_array("choices");
   for (std::uint32_t index = 0; index < choices_.size(); ++index) {
     write_choice(json, index, choices_[index]);

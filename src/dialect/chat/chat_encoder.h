@@ -15,6 +15,7 @@ struct ChatAnswer {
   AnswerFacts facts;
   std::uint32_t choices = 1;
   bool has_log_probabilities = false;
+  bool names_tier = false;  // of the service, as who asked for one is told
   OutputOptions output = {};
 };
 

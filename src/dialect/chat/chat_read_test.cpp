@@ -187,6 +187,18 @@ TEST(ChatRead, FormatsLandInTheRequest) {
   }
 }
 
+TEST(ChatRead, AFormatKnowsTheFieldThatAskedForIt) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {R"("response_format":{"type":"json_object"})", "response_format"},
+      {R"("grammar":"root ::= \"a\"")", "grammar"},
+      {R"("guided_choice":["a"])", "guided_choice"},
+      {R"("structured_outputs":{"regex":"a"})", "structured_outputs.regex"},
+  };
+  for (const auto& [members, field] : cases) {
+    EXPECT_EQ(read_members(members).format.field, field);
+  }
+}
+
 TEST(ChatRead, ReasoningLandsInTheRequest) {
   EXPECT_EQ(read_members(R"("reasoning_effort":"none")").reasoning.is_enabled, false);
   EXPECT_EQ(read_members(R"("reasoning_effort":"high")").reasoning.effort, "high");
@@ -207,7 +219,25 @@ TEST(ChatRead, ContinuesTheLastMessage) {
       R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}],
           "continue_final_message":true,"add_generation_prompt":false,"stream":true})");
   EXPECT_TRUE(conversation(exchange.request).continues_last_message);
+  EXPECT_FALSE(conversation(exchange.request).opens_answer);
   EXPECT_TRUE(exchange.is_streaming);
+}
+
+TEST(ChatRead, APromptNeedNotOpenAnAnswer) {
+  const Request request = read_members(R"("add_generation_prompt":false)");
+  EXPECT_FALSE(conversation(request).opens_answer);
+  EXPECT_FALSE(conversation(request).continues_last_message);
+  EXPECT_TRUE(conversation(read_members(R"("add_generation_prompt":true)")).opens_answer);
+}
+
+TEST(ChatRead, WhoAsksForATierIsToldTheTier) {
+  const auto tells_tier = [](std::string_view members) {
+    const Exchange exchange =
+        read_text_of_body(concat(R"({"messages":[{"role":"user","content":"a"}])", members, "}"));
+    return exchange.encoder->body().find(R"("service_tier":"default")") != std::string::npos;
+  };
+  EXPECT_TRUE(tells_tier(R"(,"service_tier":"auto")"));
+  EXPECT_FALSE(tells_tier(""));
 }
 
 }  // namespace

@@ -206,7 +206,6 @@ constexpr Case kOtherCases[] = {
     {R"("chat_template_kwargs":{"messages":[]})", "chat_template_kwargs.messages"},
     {R"("chat_template_kwargs":[])", "chat_template_kwargs"},
     {R"("continue_final_message":true)", "continue_final_message"},
-    {R"("add_generation_prompt":false)", "add_generation_prompt"},
     {R"("add_generation_prompt":true,"continue_final_message":true)", "add_generation_prompt"},
     {R"("suffix":"x")", "suffix"},
     {R"("echo":true)", "echo"},

@@ -51,10 +51,10 @@ void read_budget(FieldReader& fields, ReasoningOptions& reasoning) {
 void read_continuation(FieldReader& fields, Conversation& conversation) {
   const bool continues = fields.boolean("continue_final_message").value_or(false);
   const bool begins = fields.boolean("add_generation_prompt").value_or(!continues);
-  if (begins == continues) {
+  if (begins && continues) {
     fields.fail("add_generation_prompt",
-                "an answer either begins a message or continues the last one: the opposite of "
-                "'continue_final_message'");
+                "an answer does not both begin a message and continue the last one, as "
+                "'continue_final_message' asks");
     return;
   }
   if (continues && !conversation.messages.empty()) {
@@ -65,6 +65,7 @@ void read_continuation(FieldReader& fields, Conversation& conversation) {
     }
   }
   conversation.continues_last_message = continues;
+  conversation.opens_answer = begins;
 }
 
 }  // namespace

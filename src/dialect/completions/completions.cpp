@@ -44,7 +44,9 @@ Outcome<Batch> read(const Json& body, const AnswerFacts& facts) {
   read_format(fields, request.format);
   fields.text("model");
   read_account_fields(fields);
-  fields.refuse("suffix", "nothing is filled in between texts here");
+  if (!fields.text("suffix").value_or("").empty()) {
+    fields.fail(unsupported_field("suffix", "nothing is filled in between texts here"));
+  }
   if (prompts.size() * std::max(request.choices, request.candidates) > kMaxTexts) {
     fields.fail("n", concat("more than ", kMaxTexts, " texts for all prompts"));
   }

@@ -35,6 +35,7 @@ CompletionsEncoder::CompletionsEncoder(CompletionsAnswer answer)
   json.begin_object().text("id", concat("cmpl-", answer_.facts.unique));
   json.text("object", "text_completion").integer("created", answer_.facts.created);
   json.text("model", answer_.facts.model);
+  write_fingerprint(json, answer_.facts);
   begin_ = json.str() + ",";
 }
 

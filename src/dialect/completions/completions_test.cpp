@@ -49,7 +49,7 @@ TEST(CompletionsRead, PromptsOfEveryForm) {
 TEST(CompletionsRead, FieldsLandInEveryRequest) {
   const Batch batch = accepted(
       R"({"model":"m","prompt":["a","b"],"n":2,"best_of":3,"echo":true,"logprobs":5,"seed":3,
-          "max_tokens":0,"stop":"x","temperature":0,"suffix":null,"user":"u"})");
+          "max_tokens":0,"stop":"x","temperature":0,"suffix":"","user":"u"})");
   ASSERT_EQ(batch.requests.size(), 2U);
   for (const Request& request : batch.requests) {
     EXPECT_EQ(request.choices, 2U);
@@ -76,6 +76,7 @@ TEST(CompletionsRead, RefusalsNameTheField) {
       {R"({"prompt":[[1],[]]})", "prompt[1]"},
       {R"({"prompt":[[1],[1.5]]})", "prompt[1][0]"},
       {R"({"prompt":"a","suffix":"b"})", "suffix"},
+      {R"({"prompt":"a","suffix":1})", "suffix"},
       {R"({"prompt":"a","max_tokens":0})", "max_tokens"},
       {R"({"prompt":"a","logprobs":21})", "logprobs"},
       {R"({"prompt":"a","logprobs":true})", "logprobs"},

@@ -1,6 +1,7 @@
 #include <zllm/embedded/json/exchange.h>
 
 #include <ctime>
+#include <filesystem>
 
 #include <utility>
 
@@ -73,19 +74,23 @@ Outcome<JsonExchange> read_completions(const Json& body, const dialect::AnswerFa
   return made;
 }
 
-std::string model_name(const JsonRequest& request, const Json& body,
-                       const std::string& default_model) {
+std::string own_name(const EngineInfo& model) {
+  const std::filesystem::path path = model.path;
+  return path.has_filename() ? path.filename().string() : model.architecture;
+}
+
+std::string model_name(const JsonRequest& request, const Json& body, const EngineInfo& model) {
   if (!request.model.empty()) {
     return request.model;
   }
   const Json *named = body.find("model");
   const std::string *name = named == nullptr ? nullptr : named->as_string();
-  return name == nullptr || name->empty() ? default_model : *name;
+  return name == nullptr || name->empty() ? own_name(model) : *name;
 }
 
 }  // namespace
 
-Outcome<JsonExchange> read_exchange(const JsonRequest& request, const std::string& default_model) {
+Outcome<JsonExchange> read_exchange(const JsonRequest& request, const EngineInfo& model) {
   const auto parsed = Json::parse(request.body, "the body");
   if (!parsed.ok()) {
     return Failure(FailureKind::invalid, parsed.error().message);
@@ -96,7 +101,8 @@ Outcome<JsonExchange> read_exchange(const JsonRequest& request, const std::strin
   }
   const dialect::AnswerFacts facts{.unique = random_name(kUniqueLength),
                                    .created = std::time(nullptr),
-                                   .model = model_name(request, body, default_model)};
+                                   .model = model_name(request, body, model),
+                                   .identity = model.identity};
   if (request.dialect == "chat") {
     ZLLM_TRY(auto exchange, dialect::chat::read(body, facts));
     return single(std::move(exchange));

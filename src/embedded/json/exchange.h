@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <zllm/dialect/dialect.h>
+#include <zllm/embedded/engine.h>
 #include <zllm/embedded/json/json_answer.h>
 
 namespace zllm {
@@ -26,8 +27,8 @@ struct JsonExchange {
   std::unique_ptr<JsonEncoder> encoder;
 };
 
-// default_model: as answers name it where neither the caller nor the body does.
-Outcome<JsonExchange> read_exchange(const JsonRequest& request, const std::string& default_model);
+// model: whose file names it where neither the caller nor the body does.
+Outcome<JsonExchange> read_exchange(const JsonRequest& request, const EngineInfo& model);
 
 // A failure in the dialect's shape; the OpenAI one where the dialect is not known.
 std::string json_error(std::string_view dialect, const Failure& failure);

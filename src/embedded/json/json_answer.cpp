@@ -1,7 +1,6 @@
 #include <zllm/embedded/json/json_answer.h>
 
 #include <deque>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -160,15 +159,10 @@ void EncodedAnswer::fail(const Failure& failure) {
   ready_.push_back({.data = json_error(dialect_, failure)});
 }
 
-std::string model_name(const Engine& engine) {
-  const std::filesystem::path path = engine.info().path;
-  return path.has_filename() ? path.filename().string() : engine.info().architecture;
-}
-
 }  // namespace
 
 std::unique_ptr<JsonAnswer> submit_json(Engine& engine, const JsonRequest& request) {
-  auto exchange = read_exchange(request, model_name(engine));
+  auto exchange = read_exchange(request, engine.info());
   if (!exchange.ok()) {
     return std::make_unique<FailedAnswer>(request.dialect, exchange.error());
   }
@@ -186,7 +180,7 @@ std::unique_ptr<JsonAnswer> submit_json(Engine& engine, const JsonRequest& reque
 }
 
 Outcome<std::uint64_t> count_json_tokens(const Engine& engine, const JsonRequest& request) {
-  ZLLM_TRY(const JsonExchange exchange, read_exchange(request, model_name(engine)));
+  ZLLM_TRY(const JsonExchange exchange, read_exchange(request, engine.info()));
   std::uint64_t tokens = 0;
   for (const Request& each : exchange.requests) {
     ZLLM_TRY(const std::uint64_t some, engine.count_prompt_tokens(each));

@@ -197,6 +197,35 @@ TEST(CallGrammar, ArgumentsAreAnObjectWhateverElseTheSchemaSays) {
   EXPECT_EQ(*Json::parse(*schema, "schema")->find("type")->as_string(), "object");
 }
 
+TEST(CallGrammar, OnlyWhatCannotBeHeldToIsLeftOut) {
+  const std::string odd =
+      R"({"type":"object","additionalProperties":false,"required":["a","b","c","d"],"properties":{
+          "a":{"type":"array","items":{"enum":[1,2]},"uniqueItems":true},
+          "b":{"type":"string","pattern":"(?=x)y","maxLength":2},
+          "c":{"$ref":"#/$defs/c"},
+          "d":{"oneOf":[{"type":"integer"},{"type":"number","maximum":5}]},
+          "e":{"patternProperties":{"(":{}},"additionalProperties":false},
+          "f":{"$ref":"#/nowhere"}},
+          "$defs":{"c":{"enum":["k"],"if":{"type":"null"},"then":false}}})";
+  EXPECT_FALSE(factory().tool_schema(odd, true).ok());
+  const auto schema = factory().tool_schema(odd, false);
+  ASSERT_TRUE(schema.ok()) << schema.error().message;
+  const auto accepts = [&](std::string_view arguments) {
+    auto fence = factory().make(
+        {.constraint = Constraint{ConstraintKind::lark, concat("start: %json ", *schema, "\n")}});
+    EXPECT_TRUE(fence.ok());
+    return testing::advance_by(**fence, tokenizer(), arguments, true).ok() &&
+           testing::may_end(**fence, *tokenizer().id_of("<|im_end|>"));
+  };
+  EXPECT_TRUE(accepts(R"({"a": [1, 1], "b": "zz", "c": "k", "d": 7})"));
+  EXPECT_TRUE(accepts(R"({"a": [], "b": "", "c": "k", "d": 4.5, "e": {"x": 1}, "f": null})"));
+  EXPECT_FALSE(accepts(R"({"a": [3], "b": "zz", "c": "k", "d": 7})"));
+  EXPECT_FALSE(accepts(R"({"a": [], "b": "zzz", "c": "k", "d": 7})"));
+  EXPECT_FALSE(accepts(R"({"a": [], "b": "zz", "c": "l", "d": 7})"));
+  EXPECT_FALSE(accepts(R"({"a": [], "b": "zz", "c": "k", "d": "7"})"));
+  EXPECT_FALSE(accepts(R"({"a": [], "b": "zz", "d": 7})"));
+}
+
 TEST(CallGrammar, OptionalCallsLeaveTextFree) {
   for (const std::string& name : names()) {
     const auto fence = make(name, CallRule::optional, true);

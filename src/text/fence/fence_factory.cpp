@@ -84,7 +84,7 @@ Result<Source> source_of(const Constraint& constraint) {
   return Source{edge::GrammarKind::lark, std::move(text)};
 }
 
-constexpr std::size_t kMaxTries = 64;  // of parts of a schema that was refused
+constexpr std::size_t kMaxTries = 64;  // of parts of a schema alone
 
 // What the compiler says of a part of the schema alone.
 Status compile_part(const FenceVocabulary& vocabulary, const Json& root, const Json& part) {
@@ -101,6 +101,11 @@ Status compile_part(const FenceVocabulary& vocabulary, const Json& root, const J
   const Result<edge::Grammar> grammar = edge::Grammar::compile(
       vocabulary.grammar, edge::GrammarKind::json_schema, Json(std::move(alone)).dump());
   return grammar.ok() ? Status() : grammar.error();
+}
+
+Status compile_pattern(const FenceVocabulary& vocabulary, const std::string& pattern) {
+  const Json alone(Json::Object{{"type", Json(std::string("string"))}, {"pattern", Json(pattern)}});
+  return compile_part(vocabulary, alone, alone);
 }
 
 // The innermost part that the compiler refuses for the same reason, as a JSON pointer.
@@ -136,9 +141,7 @@ std::string refused_part(const FenceVocabulary& vocabulary, const Json& root,
 Error blamed(const FenceVocabulary& vocabulary, const Source& source, Error error) {
   for (std::size_t i = 0; i < std::min(source.patterns.size(), kMaxTries); ++i) {
     const SchemaPattern& one = source.patterns[i];
-    const Json alone(
-        Json::Object{{"type", Json(std::string("string"))}, {"pattern", Json(one.pattern)}});
-    if (const Status status = compile_part(vocabulary, alone, alone); !status.ok()) {
+    if (const Status status = compile_pattern(vocabulary, one.pattern); !status.ok()) {
       return Error{error.code,
                    concat("the pattern at ", quote(one.pointer), ": ", status.error().message)};
     }
@@ -153,8 +156,8 @@ Error blamed(const FenceVocabulary& vocabulary, const Source& source, Error erro
 }
 
 Result<std::unique_ptr<engine::Fence>> make_answer(
-    const std::shared_ptr<const FenceVocabulary>& vocabulary, const Constraint& constraint) {
-  ZLLM_TRY(const Source source, source_of(constraint));
+    const std::shared_ptr<const FenceVocabulary>& vocabulary, const Constraint& constraint,
+    const Source& source) {
   Result<edge::Grammar> grammar =
       edge::Grammar::compile(vocabulary->grammar, source.kind, source.text);
   if (!grammar.ok()) {
@@ -214,7 +217,8 @@ Result<std::unique_ptr<engine::Fence>> FenceFactory::make(const FenceSpec& spec)
   const std::shared_ptr<const FenceVocabulary>& vocabulary = state_->vocabulary;
   std::unique_ptr<engine::Fence> answer;
   if (spec.constraint) {
-    ZLLM_TRY(answer, make_answer(vocabulary, *spec.constraint));
+    ZLLM_TRY(const Source source, source_of(*spec.constraint));
+    ZLLM_TRY(answer, make_answer(vocabulary, *spec.constraint, source));
   }
   const bool may_think = spec.thinking && !spec.thinking->end.empty() &&
                          (spec.thinking->is_open || !spec.thinking->begin.empty());
@@ -230,8 +234,8 @@ Result<std::unique_ptr<engine::Fence>> FenceFactory::make(const FenceSpec& spec)
 }
 
 Result<std::string> FenceFactory::checked_schema(const Constraint& constraint) const {
-  ZLLM_TRY(const auto fence, make_answer(state_->vocabulary, constraint));
   ZLLM_TRY(Source source, source_of(constraint));
+  ZLLM_TRY(const auto fence, make_answer(state_->vocabulary, constraint, source));
   return std::move(source.text);
 }
 
@@ -241,10 +245,26 @@ Result<std::string> FenceFactory::tool_schema(std::string_view parameters, bool 
     return checked_schema(any);
   }
   Result<std::string> source = object_schema(parameters);
-  if (source.ok()) {
-    source = checked_schema({ConstraintKind::json_schema, *std::move(source)});
+  if (!source.ok()) {
+    return is_strict ? source : checked_schema(any);
   }
-  return source.ok() || is_strict ? source : checked_schema(any);
+  const Constraint schema = {ConstraintKind::json_schema, *std::move(source)};
+  Result<std::string> checked = checked_schema(schema);
+  if (checked.ok() || is_strict) {
+    return checked;
+  }
+  if (schema.source.size() > kMaxGrammarBytes) {
+    return checked_schema(any);
+  }
+  std::size_t tries = 0;
+  auto wide = widened_schema(schema.source, [&](const std::string& pattern) {
+    return ++tries <= kMaxTries && compile_pattern(*state_->vocabulary, pattern).ok();
+  });
+  if (wide.ok() &&
+      make_answer(state_->vocabulary, schema, {edge::GrammarKind::json_schema, wide->text}).ok()) {
+    return std::move(wide->text);
+  }
+  return checked_schema(any);
 }
 
 }  // namespace zllm::text

@@ -51,7 +51,7 @@ class FenceFactory {
   // or uses what is not supported. Null where the spec constrains nothing.
   Result<std::unique_ptr<engine::Fence>> make(const FenceSpec& spec) const;
   // A tool's schema of parameters as a grammar of calls may hold it: of an object, whatever else it
-  // says. Where it cannot be enforced that is an error if it must be, and else any object.
+  // says. What cannot be enforced is an error if it must be, and is else left out of the schema.
   Result<std::string> tool_schema(std::string_view parameters, bool is_strict) const;
   // A schema as a grammar may hold it; it is refused as make() would refuse it.
   Result<std::string> checked_schema(const Constraint& constraint) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -71,6 +72,10 @@ constexpr auto kSchemas =
 constexpr auto kBounds =
     std::to_array<std::string_view>({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"});
 
+// Keywords that others look at: without one of them the rest may allow less than before.
+constexpr auto kLookedAt = std::to_array<std::string_view>(
+    {"items", "patternProperties", "prefixItems", "properties", "type"});
+
 template <std::size_t n>
 bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -95,12 +100,8 @@ Error refusal(std::string_view what, const std::string& pointer) {
                concat("the JSON schema ", what, " at ", quote(pointer.empty() ? "/" : pointer))};
 }
 
-Result<std::string> check_pattern(std::string_view pattern, const std::string& pointer) {
-  Result<std::string> made = grammar_pattern(pattern);
-  return made.ok() ? made
-                   : Error{Code::invalid_argument,
-                           concat("the pattern at ", quote(pointer), ": ", made.error().message)};
-}
+// Of a pattern as the grammar is to have it.
+using PatternTest = std::function<bool(const std::string&)>;
 
 // Of a constant: everything in it can be written as it is.
 Status check_constant(const Json& value, const std::string& pointer) {
@@ -146,18 +147,11 @@ Status check_least_members(const Json& schema, const std::string& pointer) {
                    pointer);
 }
 
-// Draft 4 writes "exclusiveMinimum": true beside the bound.
-std::string_view exclusive_of(std::string_view bound) {
-  return bound == "minimum" ? "exclusiveMinimum" : bound == "maximum" ? "exclusiveMaximum" : "";
-}
-bool is_exclusive(std::string_view bound, const Json& schema) {
-  const Json *flag = schema.find(exclusive_of(bound));
-  return flag != nullptr && flag->as_bool() != nullptr && *flag->as_bool();
-}
-
 class SchemaChecker {
  public:
-  explicit SchemaChecker(const Json& root) : root_(root) {}
+  // can_follow: null where nothing may be left out.
+  SchemaChecker(const Json& root, const PatternTest *can_follow)
+      : root_(root), can_follow_(can_follow) {}
 
   Result<Json> check(const Json& schema, const std::string& pointer, std::size_t depth);
   // References and base addresses together need a resolver of addresses.
@@ -171,11 +165,18 @@ class SchemaChecker {
                          std::size_t depth);
   Result<Json> check_list(std::string_view key, const Json& value, const std::string& pointer,
                           std::size_t depth);
+  // What a format asks of a string, as other keywords.
   static Result<Json::Object> check_format(const Json& value, const std::string& pointer);
+  // A schema within another.
+  Result<Json> check_part(const Json& schema, const std::string& pointer, std::size_t depth);
+  Result<std::string> check_pattern(std::string_view pattern, const std::string& pointer) const;
   Status check_reference(const Json& value, const std::string& pointer);
   Status check_choices(const Json::Array& choices, const std::string& pointer) const;
 
+  bool widens() const { return can_follow_ != nullptr; }
+
   const Json& root_;
+  const PatternTest *can_follow_;
   bool has_references_ = false;
   std::string nested_id_;  // where one is
   std::vector<SchemaPattern> patterns_;
@@ -209,6 +210,18 @@ Json with_more(Json::Object schema, Json::Array more) {
   return Json(std::move(schema));
 }
 
+// What a format asks for: beside the schema's own keywords, or with them where they are the same.
+void add_format(Json::Object format, const Json& schema, Json::Object& out, Json::Array& more) {
+  const bool is_beside = std::any_of(format.begin(), format.end(), [&](const Json::Member& rule) {
+    return schema.find(rule.first) != nullptr;
+  });
+  if (is_beside) {
+    more.emplace_back(std::move(format));
+  } else {
+    std::move(format.begin(), format.end(), std::back_inserter(out));
+  }
+}
+
 Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer,
                                   std::size_t depth) {
   if (depth > kMaxSchemaDepth) {
@@ -220,7 +233,10 @@ Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer
   if (schema.as_object() == nullptr) {
     return refusal(concat("has a ", schema.type_name(), " where a schema belongs"), pointer);
   }
-  ZLLM_TRY(check_least_members(schema, child(pointer, "minProperties")));
+  const Status least = check_least_members(schema, child(pointer, "minProperties"));
+  if (!least.ok() && !widens()) {
+    return least.error();
+  }
   Json::Object out;
   Json::Array more;  // what has to be true as well
   for (const auto& [key, value] : *schema.as_object()) {
@@ -233,29 +249,29 @@ Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer
     if (is_schema_annotation(key)) {
       continue;
     }
-    if (!is_one_of(key, kEnforced)) {
-      return refusal(concat("uses the keyword ", quote(key), ", which is not supported,"),
-                     child(pointer, key));
-    }
     if (key == "format") {
-      ZLLM_TRY(Json::Object format, check_format(value, child(pointer, key)));
-      const bool is_beside =
-          std::any_of(format.begin(), format.end(),
-                      [&](const Json::Member& rule) { return schema.find(rule.first) != nullptr; });
-      if (is_beside) {
-        more.emplace_back(std::move(format));
-      } else {
-        std::move(format.begin(), format.end(), std::back_inserter(out));
+      Result<Json::Object> format = check_format(value, child(pointer, key));
+      if (format.ok()) {
+        add_format(*std::move(format), schema, out, more);
+      } else if (!widens()) {
+        return std::move(format).error();
       }
       continue;
     }
-    ZLLM_TRY(Json checked, check_value(key, value, child(pointer, key), depth));
+    if (key == "minProperties" && !least.ok()) {
+      continue;
+    }
+    Result<Json> checked = check_value(key, value, child(pointer, key), depth);
+    if (!checked.ok() && widens() && !is_one_of(key, kLookedAt)) {
+      continue;
+    }
+    if (!checked.ok()) {
+      return checked;
+    }
     // Of choices that exclude each other, any one is exactly one.
     const bool is_choice = key == "oneOf" && schema.find("anyOf") == nullptr;
-    const std::string_view name = is_choice                   ? "anyOf"
-                                  : is_exclusive(key, schema) ? exclusive_of(key)
-                                                              : std::string_view(key);
-    out.emplace_back(name, std::move(checked));
+    const std::string_view name = is_choice ? "anyOf" : bound_name(key, schema);
+    out.emplace_back(name, *std::move(checked));
   }
   return with_more(std::move(out), std::move(more));
 }
@@ -277,6 +293,9 @@ Result<Json::Object> SchemaChecker::check_format(const Json& value, const std::s
 
 Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
                                         const std::string& pointer, std::size_t depth) {
+  if (!is_one_of(key, kEnforced)) {
+    return refusal(concat("uses the keyword ", quote(key), ", which is not supported,"), pointer);
+  }
   if (is_one_of(key, kSchemaMaps)) {
     return check_map(key, value, pointer, depth);
   }
@@ -284,7 +303,7 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
     return check_list(key, value, pointer, depth);
   }
   if (is_one_of(key, kSchemas)) {
-    return check(value, pointer, depth + 1);
+    return check_part(value, pointer, depth + 1);
   }
   if (key == "$ref") {
     ZLLM_TRY(check_reference(value, pointer));
@@ -307,6 +326,28 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
   return value;
 }
 
+Result<Json> SchemaChecker::check_part(const Json& schema, const std::string& pointer,
+                                       std::size_t depth) {
+  Result<Json> checked = check(schema, pointer, depth);
+  if (!checked.ok() && widens()) {
+    return Json(true);
+  }
+  return checked;
+}
+
+Result<std::string> SchemaChecker::check_pattern(std::string_view pattern,
+                                                 const std::string& pointer) const {
+  Result<std::string> made = grammar_pattern(pattern);
+  if (!made.ok()) {
+    return Error{Code::invalid_argument,
+                 concat("the pattern at ", quote(pointer), ": ", made.error().message)};
+  }
+  if (widens() && !(*can_follow_)(*made)) {
+    return refusal("has a pattern that cannot be followed", pointer);
+  }
+  return made;
+}
+
 Result<Json> SchemaChecker::check_map(std::string_view key, const Json& value,
                                       const std::string& pointer, std::size_t depth) {
   if (value.as_object() == nullptr) {
@@ -320,7 +361,7 @@ Result<Json> SchemaChecker::check_map(std::string_view key, const Json& value,
     } else if (key != "properties") {
       written = child("", name).substr(1);  // the compiler looks for what references say
     }
-    ZLLM_TRY(Json checked, check(schema, child(pointer, name), depth + 1));
+    ZLLM_TRY(Json checked, check_part(schema, child(pointer, name), depth + 1));
     out.emplace_back(std::move(written), std::move(checked));
   }
   return Json(std::move(out));
@@ -331,13 +372,13 @@ Result<Json> SchemaChecker::check_list(std::string_view key, const Json& value,
   if (value.as_array() == nullptr) {
     return refusal(concat("needs an array as ", quote(key)), pointer);
   }
-  if (key == "oneOf") {
+  if (key == "oneOf" && !widens()) {
     ZLLM_TRY(check_choices(*value.as_array(), pointer));
   }
   Json::Array out;
   for (std::size_t i = 0; i < value.as_array()->size(); ++i) {
     const Json& schema = (*value.as_array())[i];
-    ZLLM_TRY(Json checked, check(schema, child(pointer, to_text(i)), depth + 1));
+    ZLLM_TRY(Json checked, check_part(schema, child(pointer, to_text(i)), depth + 1));
     out.push_back(std::move(checked));
   }
   return Json(std::move(out));
@@ -388,6 +429,31 @@ Status SchemaChecker::check_bases() const {
   return {};
 }
 
+Result<CheckedSchema> checked_schema(std::string_view source, const PatternTest *can_follow) {
+  Result<Json> parsed = Json::parse(source, "the JSON schema");
+  if (!parsed.ok()) {
+    return Error{Code::invalid_argument, parsed.error().message};
+  }
+  const Json root = *std::move(parsed);
+  SchemaChecker checker(root, can_follow);
+  ZLLM_TRY(const Json checked, checker.check(root, "", 0));
+  ZLLM_TRY(checker.check_bases());
+  if (const std::string endless = endless_part(root); !endless.empty()) {
+    return refusal("requires a value within itself without end", endless);
+  }
+  Json::Object out = {{"x-guidance", writing()}};
+  if (const bool *allows = checked.as_bool()) {
+    if (!*allows) {
+      return refusal("allows nothing", "");
+    }
+  } else {
+    for (const Json::Member& member : *checked.as_object()) {
+      out.push_back(member);
+    }
+  }
+  return CheckedSchema{Json(std::move(out)).dump(), checker.take_patterns()};
+}
+
 }  // namespace
 
 std::vector<SchemaPart> schema_parts(const Json& schema) {
@@ -415,28 +481,12 @@ std::vector<SchemaPart> schema_parts(const Json& schema) {
 }
 
 Result<CheckedSchema> check_schema(std::string_view source) {
-  Result<Json> parsed = Json::parse(source, "the JSON schema");
-  if (!parsed.ok()) {
-    return Error{Code::invalid_argument, parsed.error().message};
-  }
-  const Json root = *std::move(parsed);
-  SchemaChecker checker(root);
-  ZLLM_TRY(const Json checked, checker.check(root, "", 0));
-  ZLLM_TRY(checker.check_bases());
-  if (const std::string endless = endless_part(root); !endless.empty()) {
-    return refusal("requires a value within itself without end", endless);
-  }
-  Json::Object out = {{"x-guidance", writing()}};
-  if (const bool *allows = checked.as_bool()) {
-    if (!*allows) {
-      return refusal("allows nothing", "");
-    }
-  } else {
-    for (const Json::Member& member : *checked.as_object()) {
-      out.push_back(member);
-    }
-  }
-  return CheckedSchema{Json(std::move(out)).dump(), checker.take_patterns()};
+  return checked_schema(source, nullptr);
+}
+
+Result<CheckedSchema> widened_schema(std::string_view source,
+                                     const std::function<bool(const std::string&)>& can_follow) {
+  return checked_schema(source, &can_follow);
 }
 
 }  // namespace zllm::text

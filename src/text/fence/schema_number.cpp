@@ -68,4 +68,12 @@ Json held_bound(std::string_view key, const Json& bound) {
   return held == value && is_exact_number(bound) ? bound : Json(held);
 }
 
+std::string_view bound_name(std::string_view key, const Json& schema) {
+  const std::string_view exclusive = key == "minimum"   ? "exclusiveMinimum"
+                                     : key == "maximum" ? "exclusiveMaximum"
+                                                        : "";
+  const Json *flag = schema.find(exclusive);
+  return flag != nullptr && flag->as_bool() != nullptr && *flag->as_bool() ? exclusive : key;
+}
+
 }  // namespace zllm::text

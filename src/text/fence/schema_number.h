@@ -13,4 +13,7 @@ bool is_exact_number(const Json& number);
 // what the grammar compiler can hold.
 Json held_bound(std::string_view key, const Json& bound);
 
+// The keyword as the compiler knows it: Draft 4 writes "exclusiveMinimum": true beside "minimum".
+std::string_view bound_name(std::string_view key, const Json& schema);
+
 }  // namespace zllm::text
