@@ -80,7 +80,7 @@ EngineInfo LoadedEngine::describe(double usual_temperature) const {
                   .architecture = model.architecture,
                   .backend = model.backend,
                   .family = std::string(family_.name()),
-                  .identity = parts.identity,
+                  .identity = parts_.identity,
                   .parameters = model.parameter_count,
                   .weight_bytes = model.weight_bytes,
                   .context = model.limits.context,
