@@ -74,8 +74,16 @@ double best_of(int threads, std::uint64_t panels, const Work& work) {
   return best;
 }
 
-void measure(Isa isa, int threads, Encoding encoding, std::size_t m, std::uint64_t k,
-             std::uint64_t n) {
+// m rows of k activations by a matrix of n rows.
+struct Product {
+  Encoding encoding;
+  std::size_t m;
+  std::uint64_t k;
+  std::uint64_t n;
+};
+
+void measure(Isa isa, int threads, const Product& product) {
+  const auto& [encoding, m, k, n] = product;
   const LinearKernels& kernels = linear_kernels(isa);
   const auto stored = encoding::row_bytes(encoding, k);
   const auto packed = packed_bytes(encoding, n, k);
@@ -133,9 +141,9 @@ int main(int argc, char **argv) {
     if (!packable(encoding) || (!only.empty() && only != encoding::info(encoding).name)) {
       continue;
     }
-    measure(isa, threads, encoding, 1, 4096, 32768);
-    measure(isa, threads, encoding, 512, 576, 1536);
-    measure(isa, threads, encoding, 512, 1536, 576);
-    measure(isa, threads, encoding, 512, 4096, 4096);
+    measure(isa, threads, {encoding, 1, 4096, 32768});
+    measure(isa, threads, {encoding, 512, 576, 1536});
+    measure(isa, threads, {encoding, 512, 1536, 576});
+    measure(isa, threads, {encoding, 512, 4096, 4096});
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,26 @@ struct Exchange {
   bool is_streaming = false;
   std::unique_ptr<Encoder> encoder;
 };
+
+// The same for a body that may ask several things: `request` is the index of the one that an event
+// belongs to, and Event::choice counts within it.
+class BatchEncoder {
+ public:
+  virtual ~BatchEncoder() = default;
+  virtual void stream(std::size_t request, const Event& event, std::vector<Item>& out) = 0;
+  virtual void collect(std::size_t request, const Event& event) = 0;
+  virtual std::string body() = 0;
+  virtual void abandon() {}
+};
+
+struct Batch {
+  std::vector<Request> requests;  // at least one
+  bool is_streaming = false;
+  std::unique_ptr<BatchEncoder> encoder;
+};
+
+// A batch of one.
+Batch batch_of(Exchange exchange);
 
 // The HTTP status of a failure, the same in every dialect.
 int http_status(FailureKind kind);

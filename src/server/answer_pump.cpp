@@ -19,14 +19,6 @@ bool is_piece(const Event& event) {
 
 }  // namespace
 
-AnswerTeller teller_of(const std::shared_ptr<dialect::Encoder>& encoder) {
-  return {.stream = [encoder](std::size_t, const Event& event,
-                              std::vector<dialect::Item>& out) { encoder->stream(event, out); },
-          .collect = [encoder](std::size_t, const Event& event) { encoder->collect(event); },
-          .body = [encoder] { return encoder->body(); },
-          .abandon = [encoder] { encoder->abandon(); }};
-}
-
 std::shared_ptr<AnswerPump> AnswerPump::start(Job job, WorkerPool& workers, Metrics& metrics) {
   auto pump = std::make_shared<AnswerPump>(std::move(job), workers, metrics);
   workers.schedule(pump);
@@ -138,13 +130,13 @@ void AnswerPump::note(const Event& event) {
 
 void AnswerPump::tell(std::size_t answer, const Event& event) {
   if (job_.is_background || !job_.is_streaming) {
-    job_.teller.collect(answer, event);
+    job_.encoder->collect(answer, event);
     return;
   }
   // What fails before anything was told can still have its own status.
   if (!is_started_ && failure_) {
     if (job_.outlives_client) {
-      job_.teller.collect(answer, event);  // who asks for it later has to see it
+      job_.encoder->collect(answer, event);  // who asks for it later has to see it
     }
     return;
   }
@@ -157,7 +149,7 @@ void AnswerPump::tell(std::size_t answer, const Event& event) {
 
 void AnswerPump::send(std::size_t answer, const Event& event) {
   items_.clear();
-  job_.teller.stream(answer, event, items_);
+  job_.encoder->stream(answer, event, items_);
   if (items_.empty()) {
     return;
   }
@@ -188,7 +180,7 @@ void AnswerPump::finish() {
   } else if (failure_) {
     call.fail(*failure_);
   } else {
-    call.reply(200, job_.teller.body());
+    call.reply(200, job_.encoder->body());
   }
 }
 
@@ -198,9 +190,7 @@ void AnswerPump::abandon() {
     answer->set_notifier(nullptr);
   }
   job_.call->writer()->set_notifier(nullptr);
-  if (job_.teller.abandon) {
-    job_.teller.abandon();
-  }
+  job_.encoder->abandon();
   // Destroying an answer cancels it.
   job_.answers.clear();
   if (job_.at_end) {

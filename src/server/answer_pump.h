@@ -14,18 +14,6 @@
 
 namespace zllm::server {
 
-// What is done with the events of the answers to one call; `answer` counts them.
-struct AnswerTeller {
-  std::function<void(std::size_t answer, const Event& event, std::vector<dialect::Item>& out)>
-      stream;
-  std::function<void(std::size_t answer, const Event& event)> collect;
-  std::function<std::string()> body;
-  std::function<void()> abandon = {};  // where somebody has to know that the client left
-};
-
-// The teller of a dialect's encoder.
-AnswerTeller teller_of(const std::shared_ptr<dialect::Encoder>& encoder);
-
 // Carries the events of running answers to a client as it takes them. A client that takes nothing
 // stalls only this; one that leaves cancels the answers. Without a client (a background response)
 // the events are told all the same.
@@ -34,7 +22,7 @@ class AnswerPump final : public Actor, public std::enable_shared_from_this<Answe
   struct Job {
     std::shared_ptr<Call> call;  // its writer is not used in the background
     std::vector<std::unique_ptr<Answer>> answers;
-    AnswerTeller teller;
+    std::unique_ptr<dialect::BatchEncoder> encoder;
     bool is_streaming = false;
     bool is_background = false;
     bool outlives_client = false;  // goes on in the background when the client leaves

@@ -55,35 +55,22 @@ void complete(const Services& services, const Call& call, Request& request) {
   request.time_limit_seconds = std::min(request.time_limit_seconds.value_or(most), most);
 }
 
-std::shared_ptr<AnswerPump> answer(Services& services, Engine& engine, AnswerPump::Job job,
-                                   std::vector<Request> requests) {
-  const std::shared_ptr<Call> call = job.call;
-  for (Request& request : requests) {
+void answer(Services& services, const std::shared_ptr<Call>& call, Engine& engine,
+            dialect::Batch batch) {
+  AnswerPump::Job job{.call = call,
+                      .answers = {},
+                      .encoder = std::move(batch.encoder),
+                      .is_streaming = batch.is_streaming,
+                      .buffer_bytes = services.options.transport.limits.buffer_bytes};
+  for (Request& request : batch.requests) {
     complete(services, *call, request);
     auto submitted = engine.submit(std::move(request));
     if (!submitted.ok()) {
-      if (job.at_end) {
-        job.at_end();
-      }
-      call->fail(submitted.error());
-      return nullptr;
+      return call->fail(submitted.error());
     }
     job.answers.push_back(*std::move(submitted));
   }
-  job.buffer_bytes = services.options.transport.limits.buffer_bytes;
-  return AnswerPump::start(std::move(job), *services.workers, services.metrics);
-}
-
-void answer(Services& services, const std::shared_ptr<Call>& call, Engine& engine,
-            dialect::Exchange exchange) {
-  std::vector<Request> requests;
-  requests.push_back(std::move(exchange.request));
-  answer(services, engine,
-         {.call = call,
-          .answers = {},
-          .teller = teller_of(std::move(exchange.encoder)),
-          .is_streaming = exchange.is_streaming},
-         std::move(requests));
+  AnswerPump::start(std::move(job), *services.workers, services.metrics);
 }
 
 }  // namespace zllm::server

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include <zllm/dialect/dialect.h>
 #include <zllm/server/answer_pump.h>
@@ -27,11 +24,8 @@ dialect::AnswerFacts facts_for(const ModelSet::Entry& model);
 // Fills in what the server knows of a request: who asks, and until when it may take.
 void complete(const Services& services, const Call& call, Request& request);
 
-// Answers a call by a dialect's exchange.
+// Submits the requests of a call's body and starts telling; or fails the call.
 void answer(Services& services, const std::shared_ptr<Call>& call, Engine& engine,
-            dialect::Exchange exchange);
-// Submits the requests of one call and starts telling; or fails the call.
-std::shared_ptr<AnswerPump> answer(Services& services, Engine& engine, AnswerPump::Job job,
-                                   std::vector<Request> requests);
+            dialect::Batch batch);
 
 }  // namespace zllm::server

@@ -4,10 +4,7 @@
 #include <optional>
 
 #include <zllm/base/text.h>
-#include <zllm/dialect/anthropic/messages.h>
-#include <zllm/dialect/chat/chat.h>
 #include <zllm/dialect/dialect.h>
-#include <zllm/dialect/responses/responses_routes.h>
 #include <zllm/embedded/random_name.h>
 #include <zllm/server/http/sse.h>
 
@@ -98,8 +95,8 @@ http::Headers Call::headers(std::string_view type) const {
   http::Headers headers = {{"content-type", std::string(type)},
                            {"x-request-id", record_.id},
                            {"x-content-type-options", "nosniff"}};
-  if (shape == Shape::anthropic) {
-    headers.emplace_back("request-id", record_.id);
+  if (!protocol->request_id_header.empty()) {
+    headers.emplace_back(protocol->request_id_header, record_.id);
   }
   headers.insert(headers.end(), extra_headers.begin(), extra_headers.end());
   return headers;
@@ -112,15 +109,7 @@ void Call::reply(int status, std::string body, std::string_view type) {
 }
 
 std::string Call::error_body(const Failure& failure) const {
-  switch (shape) {
-    case Shape::openai:
-      break;
-    case Shape::responses:
-      return dialect::responses::error_body(failure);
-    case Shape::anthropic:
-      return dialect::anthropic::error_body(failure, record_.id);
-  }
-  return dialect::chat::error_body(failure);
+  return protocol->error_body(failure, record_.id);
 }
 
 void Call::fail(const Failure& failure) { fail_with(dialect::http_status(failure.kind), failure); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <zllm/base/json.h>
+#include <zllm/dialect/catalog/catalog.h>
 #include <zllm/embedded/failure.h>
 #include <zllm/server/http/transport.h>
 #include <zllm/server/metrics.h>
@@ -17,9 +18,6 @@ namespace zllm::server {
 
 // Of clients that ask while a model loads or the server ends, in seconds.
 constexpr std::string_view kRetryWhileLoading = "5";
-
-// Whose error bodies a route speaks.
-enum class Shape : std::uint8_t { openai, responses, anthropic };
 
 constexpr std::size_t kUniqueLength = 24;  // letters and digits of an id that is never met again
 
@@ -43,7 +41,7 @@ class Call {
   RequestRecord& record() { return record_; }
 
   // Set by routing.
-  Shape shape = Shape::openai;
+  const dialect::Dialect *protocol = &dialect::all_dialects().front();  // whose errors it speaks
   std::string caller = {};  // whose turn in the queue it is
   std::string owner = {};   // whose stored responses it sees
   std::vector<std::pair<std::string, std::string>> parameters = {};  // of the path

@@ -9,18 +9,6 @@ namespace {
 
 namespace anthropic = dialect::anthropic;
 
-void message(Services& services, const std::shared_ptr<Call>& call) {
-  auto asks = asked(services, *call);
-  if (!asks) {
-    return;
-  }
-  auto exchange = anthropic::read(asks->body, facts_for(asks->model));
-  if (!exchange.ok()) {
-    return call->fail(exchange.error());
-  }
-  answer(services, call, *asks->model.engine, *std::move(exchange));
-}
-
 void count_tokens(Services& services, const std::shared_ptr<Call>& call) {
   auto asks = asked(services, *call);
   if (!asks) {
@@ -40,15 +28,10 @@ void count_tokens(Services& services, const std::shared_ptr<Call>& call) {
 }  // namespace
 
 std::vector<Route> messages_routes(Services& services) {
-  return {
-      {.method = "POST",
-       .pattern = "/v1/messages",
-       .shape = Shape::anthropic,
-       .handle = [&services](const std::shared_ptr<Call>& call) { message(services, call); }},
-      {.method = "POST",
-       .pattern = "/v1/messages/count_tokens",
-       .shape = Shape::anthropic,
-       .handle = [&services](const std::shared_ptr<Call>& call) { count_tokens(services, call); }}};
+  const auto handle = [&services](const std::shared_ptr<Call>& call) {
+    count_tokens(services, call);
+  };
+  return {{.method = "POST", .pattern = "/v1/messages/count_tokens", .handle = handle}};
 }
 
 }  // namespace zllm::server

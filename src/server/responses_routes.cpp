@@ -35,7 +35,8 @@ void start_in_background(Services& services, const std::shared_ptr<Call>& call, 
     return call->fail(
         Failure(FailureKind::busy, "too many responses run in the background", "background"));
   }
-  Request request = std::move(exchange.exchange.request);
+  dialect::Batch batch = dialect::batch_of(std::move(exchange.exchange));
+  Request request = std::move(batch.requests.front());
   complete(services, *call, request);
   auto submitted = engine.submit(std::move(request));
   if (!submitted.ok()) {
@@ -45,7 +46,7 @@ void start_in_background(Services& services, const std::shared_ptr<Call>& call, 
   services.store->put(call->owner, id, exchange.queued);
   AnswerPump::Job job{.call = is_streaming ? call : shadow_of(services, *call),
                       .answers = {},
-                      .teller = teller_of(std::move(exchange.exchange.encoder)),
+                      .encoder = std::move(batch.encoder),
                       .is_streaming = is_streaming,
                       .is_background = !is_streaming,
                       .outlives_client = is_streaming,
@@ -71,7 +72,7 @@ void create(Services& services, const std::shared_ptr<Call>& call) {
   if (exchange->is_background) {
     return start_in_background(services, call, *asks->model.engine, *std::move(exchange));
   }
-  answer(services, call, *asks->model.engine, std::move(exchange->exchange));
+  answer(services, call, *asks->model.engine, dialect::batch_of(std::move(exchange->exchange)));
 }
 
 // What the prompt of a response would take, without making one.
@@ -174,16 +175,13 @@ std::vector<Route> responses_routes(Services& services) {
   std::vector<Route> routes = {
       {.method = "POST",
        .pattern = "/v1/responses",
-       .shape = Shape::responses,
        .handle = [&services](const std::shared_ptr<Call>& call) { create(services, call); }},
       {.method = "GET",
        .pattern = "/v1/responses/{id}",
-       .shape = Shape::responses,
        .handle = [&services](const std::shared_ptr<Call>& call) { get(services, call); }}};
   const auto add = [&](const char *method, const char *pattern, Handle handle) {
     routes.push_back({.method = method,
                       .pattern = pattern,
-                      .shape = Shape::responses,
                       .handle = [&services, handle](const std::shared_ptr<Call>& call) {
                         handle(services, *call);
                       }});

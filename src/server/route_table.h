@@ -22,7 +22,6 @@ struct Route {
   // "/v1/responses/{id}": a name in braces takes one segment; "{name*}" at the end takes the rest.
   std::string pattern;
   Access access = Access::key;
-  Shape shape = Shape::openai;
   // Runs on a worker; must end in a reply, a failure or a pump that makes one.
   std::function<void(const std::shared_ptr<Call>&)> handle;
 };

@@ -10,8 +10,8 @@ namespace zllm::server {
 
 std::vector<Route> all_routes(Services& services);
 
-std::vector<Route> chat_routes(Services& services);
-std::vector<Route> completions_routes(Services& services);
+// Of every dialect that needs no routes of its own.
+std::vector<Route> dialect_routes(Services& services);
 std::vector<Route> messages_routes(Services& services);
 std::vector<Route> responses_routes(Services& services);
 std::vector<Route> model_routes(Services& services);

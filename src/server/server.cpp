@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/dialect/catalog/catalog.h>
 #include <zllm/server/routes.h>
 
 namespace zllm::server {
@@ -71,14 +72,14 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
   const http::HttpRequest& request = call->request();
   call->extra_headers = cross_origin_.headers(request);
   RouteMatch match = routes_.match(request.method, request.path);
-  call->shape = request.path.starts_with("/v1/messages") ? Shape::anthropic : Shape::openai;
+  call->protocol = &dialect::dialect_of(request.path);
   if (request.method.empty()) {
     call->caller = host_of(request.peer);
     return refuse(*call);
   }
   if (match.route != nullptr) {
     call->record().route = match.route->pattern;
-    call->shape = match.route->shape;
+    call->protocol = &dialect::dialect_of(match.route->pattern);
     call->parameters = std::move(match.parameters);
   }
   if (cross_origin_.is_preflight(request)) {

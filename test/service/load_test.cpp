@@ -177,6 +177,44 @@ class ServiceLoad : public testing::TestWithParam<LoadSetup> {
     EXPECT_EQ(send("DELETE", path, "")->status(), 200);
   }
 
+  // What each client heard, of all at once and one more that cancels; nothing of those that left.
+  std::vector<std::optional<Told>> hear_all_at_once() {
+    std::vector<std::optional<Told>> heard(kClients);
+    std::latch all_sent(kClients);
+    std::size_t quick = 0;
+    for (std::size_t i = 0; i < kClients; ++i) {
+      quick += conduct_of(i) == Conduct::reads ? 1u : 0u;
+    }
+    // Slow clients wait until all others are done, which must not need them.
+    std::latch quick_done(static_cast<std::ptrdiff_t>(quick));
+    std::vector<std::thread> clients;
+    for (std::size_t i = 0; i < kClients; ++i) {
+      clients.emplace_back([&, i] {
+        const Question asked = question(i);
+        const Conduct conduct = conduct_of(i);
+        all_sent.arrive_and_wait();
+        if (conduct == Conduct::leaves_at_once || conduct == Conduct::leaves_midway) {
+          leave(asked, conduct == Conduct::leaves_midway);
+          return;
+        }
+        const Exchange exchange = send(asked);
+        if (conduct == Conduct::waits) {
+          quick_done.wait();
+        }
+        heard[i] = told(asked, *exchange);
+        if (conduct == Conduct::reads) {
+          quick_done.count_down();
+        }
+      });
+    }
+    std::thread canceller([this] { cancel_background(); });
+    for (std::thread& client : clients) {
+      client.join();
+    }
+    canceller.join();
+    return heard;
+  }
+
   void wait_until_idle() const {
     for (engine::Statistics now = engine_->statistics();
          now.running_requests + now.queued_requests + now.running_sequences != 0;
@@ -196,40 +234,7 @@ TEST_P(ServiceLoad, EveryAnswerIsItsSingleRunAndNothingStays) {
   for (std::size_t i = 0; i < kClients; ++i) {
     expected.push_back(alone(i));
   }
-  std::vector<std::optional<Told>> heard(kClients);
-  std::latch all_sent(kClients);
-  std::size_t quick = 0;
-  for (std::size_t i = 0; i < kClients; ++i) {
-    quick += conduct_of(i) == Conduct::reads ? 1u : 0u;
-  }
-  // Slow clients wait until all others are done, which must not need them.
-  std::latch quick_done(static_cast<std::ptrdiff_t>(quick));
-  std::vector<std::thread> clients;
-  for (std::size_t i = 0; i < kClients; ++i) {
-    clients.emplace_back([&, i] {
-      const Question asked = question(i);
-      const Conduct conduct = conduct_of(i);
-      all_sent.arrive_and_wait();
-      if (conduct == Conduct::leaves_at_once || conduct == Conduct::leaves_midway) {
-        leave(asked, conduct == Conduct::leaves_midway);
-        return;
-      }
-      const Exchange exchange = send(asked);
-      if (conduct == Conduct::waits) {
-        quick_done.wait();
-      }
-      heard[i] = told(asked, *exchange);
-      if (conduct == Conduct::reads) {
-        quick_done.count_down();
-      }
-    });
-  }
-  std::thread canceller([this] { cancel_background(); });
-  for (std::thread& client : clients) {
-    client.join();
-  }
-  canceller.join();
-
+  const std::vector<std::optional<Told>> heard = hear_all_at_once();
   std::size_t finished = 0;
   for (std::size_t i = 0; i < kClients; ++i) {
     const bool stays = conduct_of(i) == Conduct::reads || conduct_of(i) == Conduct::waits;

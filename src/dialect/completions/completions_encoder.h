@@ -22,7 +22,7 @@ struct CompletionsAnswer {
 };
 
 // Writes text_completion objects. Choice c of prompt p has the index p * choices + c.
-class CompletionsEncoder final : public Batch::Encoder {
+class CompletionsEncoder final : public BatchEncoder {
  public:
   explicit CompletionsEncoder(CompletionsAnswer answer);
 

@@ -2,77 +2,17 @@
 
 #include <ctime>
 #include <filesystem>
-
 #include <utility>
 
 #include <zllm/base/json.h>
 #include <zllm/base/text.h>
-#include <zllm/dialect/anthropic/messages.h>
-#include <zllm/dialect/chat/chat.h>
-#include <zllm/dialect/completions/completions.h>
-#include <zllm/dialect/responses/responses.h>
-#include <zllm/dialect/responses/responses_routes.h>
+#include <zllm/dialect/catalog/catalog.h>
 #include <zllm/embedded/random_name.h>
 
 namespace zllm {
 namespace {
 
 constexpr std::size_t kUniqueLength = 24;
-
-class SingleEncoder final : public JsonEncoder {
- public:
-  explicit SingleEncoder(std::unique_ptr<dialect::Encoder> encoder)
-      : encoder_(std::move(encoder)) {}
-  void stream(std::size_t, const Event& event, std::vector<dialect::Item>& out) override {
-    encoder_->stream(event, out);
-  }
-  void collect(std::size_t, const Event& event) override { encoder_->collect(event); }
-  std::string body() override { return encoder_->body(); }
-
- private:
-  std::unique_ptr<dialect::Encoder> encoder_;
-};
-
-class BatchEncoder final : public JsonEncoder {
- public:
-  using Encoder = dialect::completions::Batch::Encoder;
-  explicit BatchEncoder(std::unique_ptr<Encoder> encoder) : encoder_(std::move(encoder)) {}
-  void stream(std::size_t index, const Event& event, std::vector<dialect::Item>& out) override {
-    encoder_->stream(index, event, out);
-  }
-  void collect(std::size_t index, const Event& event) override { encoder_->collect(index, event); }
-  std::string body() override { return encoder_->body(); }
-
- private:
-  std::unique_ptr<Encoder> encoder_;
-};
-
-JsonExchange single(dialect::Exchange exchange) {
-  JsonExchange made;
-  made.requests.push_back(std::move(exchange.request));
-  made.is_streaming = exchange.is_streaming;
-  made.encoder = std::make_unique<SingleEncoder>(std::move(exchange.encoder));
-  return made;
-}
-
-Outcome<JsonExchange> read_responses(const JsonRequest& request, const Json& body,
-                                     const dialect::AnswerFacts& facts) {
-  ZLLM_TRY(auto read, dialect::responses::read(body, facts, request.caller, request.store));
-  if (read.is_background) {
-    return Failure(FailureKind::unsupported,
-                   "an answer in process has no background; leave 'background' out", "background");
-  }
-  return single(std::move(read.exchange));
-}
-
-Outcome<JsonExchange> read_completions(const Json& body, const dialect::AnswerFacts& facts) {
-  ZLLM_TRY(auto batch, dialect::completions::read(body, facts));
-  JsonExchange made;
-  made.requests = std::move(batch.requests);
-  made.is_streaming = batch.is_streaming;
-  made.encoder = std::make_unique<BatchEncoder>(std::move(batch.encoder));
-  return made;
-}
 
 std::string own_name(const EngineInfo& model) {
   const std::filesystem::path path = model.path;
@@ -88,9 +28,21 @@ std::string model_name(const JsonRequest& request, const Json& body, const Engin
   return name == nullptr || name->empty() ? own_name(model) : *name;
 }
 
+Failure unknown_dialect(std::string_view name) {
+  std::string known;
+  for (const dialect::Dialect& each : dialect::all_dialects()) {
+    known += concat(known.empty() ? "" : ", ", each.name);
+  }
+  return {FailureKind::not_found, concat("the dialect ", quote(name), " is not one of ", known)};
+}
+
 }  // namespace
 
-Outcome<JsonExchange> read_exchange(const JsonRequest& request, const EngineInfo& model) {
+Outcome<dialect::Batch> read_exchange(const JsonRequest& request, const EngineInfo& model) {
+  const dialect::Dialect *spoken = dialect::find_dialect(request.dialect);
+  if (spoken == nullptr) {
+    return unknown_dialect(request.dialect);
+  }
   const auto parsed = Json::parse(request.body, "the body");
   if (!parsed.ok()) {
     return Failure(FailureKind::invalid, parsed.error().message);
@@ -103,33 +55,13 @@ Outcome<JsonExchange> read_exchange(const JsonRequest& request, const EngineInfo
                                    .created = std::time(nullptr),
                                    .model = model_name(request, body, model),
                                    .identity = model.identity};
-  if (request.dialect == "chat") {
-    ZLLM_TRY(auto exchange, dialect::chat::read(body, facts));
-    return single(std::move(exchange));
-  }
-  if (request.dialect == "messages") {
-    ZLLM_TRY(auto exchange, dialect::anthropic::read(body, facts));
-    return single(std::move(exchange));
-  }
-  if (request.dialect == "responses") {
-    return read_responses(request, body, facts);
-  }
-  if (request.dialect == "completions") {
-    return read_completions(body, facts);
-  }
-  return Failure(FailureKind::not_found,
-                 concat("the dialect ", quote(request.dialect),
-                        " is not one of chat, completions, responses, messages"));
+  return spoken->read(body, facts, {.caller = request.caller, .store = request.store});
 }
 
 std::string json_error(std::string_view dialect, const Failure& failure) {
-  if (dialect == "messages") {
-    return dialect::anthropic::error_body(failure, concat("req_", random_name(kUniqueLength)));
-  }
-  if (dialect == "responses") {
-    return dialect::responses::error_body(failure);
-  }
-  return dialect::chat::error_body(failure);
+  const dialect::Dialect *spoken = dialect::find_dialect(dialect);
+  return (spoken == nullptr ? dialect::all_dialects().front() : *spoken)
+      .error_body(failure, concat("req_", random_name(kUniqueLength)));
 }
 
 }  // namespace zllm

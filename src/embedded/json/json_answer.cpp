@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <zllm/embedded/json/exchange.h>
-#include <zllm/embedded/json/signal.h>
+#include <zllm/engine/signal.h>
 
 namespace zllm {
 namespace {
@@ -41,7 +41,7 @@ class FailedAnswer final : public JsonAnswer {
 
 class EncodedAnswer final : public JsonAnswer {
  public:
-  EncodedAnswer(std::string dialect, JsonExchange exchange,
+  EncodedAnswer(std::string dialect, dialect::Batch exchange,
                 std::vector<std::unique_ptr<Answer>> answers)
       : dialect_(std::move(dialect)),
         exchange_(std::move(exchange)),
@@ -79,8 +79,8 @@ class EncodedAnswer final : public JsonAnswer {
   void fail(const Failure& failure);
 
   std::string dialect_;
-  JsonExchange exchange_;
-  Signal signal_;
+  dialect::Batch exchange_;
+  engine::Signal signal_;
   std::vector<std::unique_ptr<Answer>> answers_;
   std::vector<bool> open_;
   std::size_t left_;  // answers that have not ended
@@ -180,7 +180,7 @@ std::unique_ptr<JsonAnswer> submit_json(Engine& engine, const JsonRequest& reque
 }
 
 Outcome<std::uint64_t> count_json_tokens(const Engine& engine, const JsonRequest& request) {
-  ZLLM_TRY(const JsonExchange exchange, read_exchange(request, engine.info()));
+  ZLLM_TRY(const dialect::Batch exchange, read_exchange(request, engine.info()));
   std::uint64_t tokens = 0;
   for (const Request& each : exchange.requests) {
     ZLLM_TRY(const std::uint64_t some, engine.count_prompt_tokens(each));

@@ -37,11 +37,4 @@ std::string frame_event(std::string_view name, std::string_view data) {
   return out;
 }
 
-std::string frame_comment(std::string_view text) {
-  std::string out;
-  append_lines(out, ": ", text);
-  out.append("\n");
-  return out;
-}
-
 }  // namespace zllm::server::http

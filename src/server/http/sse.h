@@ -12,7 +12,4 @@ inline constexpr std::string_view kEventStreamType = "text/event-stream; charset
 // ends at its first line break.
 std::string frame_event(std::string_view name, std::string_view data);
 
-// What clients skip: keeps a connection from looking dead.
-std::string frame_comment(std::string_view text);
-
 }  // namespace zllm::server::http

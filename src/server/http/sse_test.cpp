@@ -22,10 +22,5 @@ TEST(Sse, ANameCannotAddFields) {
   EXPECT_EQ(frame_event("\nid: 1", "a"), "data: a\n\n");
 }
 
-TEST(Sse, CommentsAreMarkedOnEachLine) {
-  EXPECT_EQ(frame_comment("ping"), ": ping\n\n");
-  EXPECT_EQ(frame_comment("a\nb"), ": a\n: b\n\n");
-}
-
 }  // namespace
 }  // namespace zllm::server::http
