@@ -23,15 +23,14 @@ constexpr auto kLookInterval = std::chrono::milliseconds(50);
 // Takes the events of an answer to its end.
 class Listener {
  public:
-  Listener(const Engine& engine, std::uint64_t prompt_tokens, const NotedSignals& signals,
-           const TextSink& sink)
+  Listener(const Engine& engine, const NotedSignals& signals, const TextSink& sink)
       : engine_(engine),
-        prompt_tokens_(prompt_tokens),
         computed_before_(engine.statistics().prompt_tokens),
         signals_(signals),
         sink_(sink) {}
 
   Result<GivenAnswer> hear(zllm::Answer& answer) {
+    prompt_tokens_ = answer.prompt_tokens();
     engine::Signal signal;
     answer.set_notifier([&signal] { signal.raise(); });
     while (!is_over_) {
@@ -96,30 +95,38 @@ class Listener {
   }
 
   const Engine& engine_;
-  const std::uint64_t prompt_tokens_;
   const std::uint64_t computed_before_;  // of other prompts
   const NotedSignals& signals_;
   const TextSink& sink_;
+  std::uint64_t prompt_tokens_ = 0;
   StatusLine line_;
   GivenAnswer given_;
   Status status_;
   bool is_over_ = false;
 };
 
+// A refusal may know no more than that there are too many.
+Error too_long(const Engine& engine, const Request& request) {
+  auto count = result_of(engine.count_prompt_tokens(request));
+  if (!count.ok()) {
+    return std::move(count).error();
+  }
+  return Error{Code::resource_exhausted,
+               concat("the prompt has ", *count, " tokens, the context holds ",
+                      engine.info().context, " of prompt and answer together")};
+}
+
 }  // namespace
 
 Result<GivenAnswer> answer(Engine& engine, const Request& request, const NotedSignals& signals,
                            const TextSink& sink) {
-  ZLLM_TRY(const std::uint64_t prompt_tokens, result_of(engine.count_prompt_tokens(request)));
-  const std::uint64_t context = engine.info().context;
-  if (prompt_tokens >= context) {
-    return Error{Code::resource_exhausted,
-                 concat("the prompt has ", prompt_tokens, " tokens, the context holds ", context,
-                        " of prompt and answer together")};
+  Listener listener(engine, signals, sink);
+  auto asked = engine.submit(request);
+  if (!asked.ok() && asked.error().kind == FailureKind::too_long) {
+    return too_long(engine, request);
   }
-  Listener listener(engine, prompt_tokens, signals, sink);
-  ZLLM_TRY(const std::unique_ptr<zllm::Answer> asked, result_of(engine.submit(request)));
-  return listener.hear(*asked);
+  ZLLM_TRY(const std::unique_ptr<zllm::Answer> running, result_of(std::move(asked)));
+  return listener.hear(*running);
 }
 
 }  // namespace zllm::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -23,6 +24,8 @@ class Answer {
   // Null for none. Once this returns the one before is not called any more.
   virtual void set_notifier(std::function<void()> notifier) = 0;
   virtual void cancel() = 0;
+  // Of the prompt, which may not be computed yet.
+  virtual std::uint64_t prompt_tokens() const = 0;
 };
 
 }  // namespace zllm

@@ -210,6 +210,7 @@ Outcome<engine::Request> LoadedEngine::engine_request(const Request& request,
 AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
                                      bool is_reasoning_open) const {
   AnswerPlan plan{.choices = request.choices,
+                  .prompt_tokens = prompt.tokens.size(),
                   .tells_scores = request.top_log_probabilities.has_value()};
   if (request.echoes_prompt) {
     prompt.tokens.erase(prompt.tokens.begin(),
@@ -232,12 +233,11 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
                       .is_reasoning_open = is_reasoning_open && request.reasoning.is_separate,
                       .reasoning_end = family_.reasoning_end()};
     if (conversation != nullptr) {
-      const bool allows_calls = !tools.empty() && conversation->tool_choice.rule != ToolRule::none;
       parts.allows_parallel_calls = conversation->allows_parallel_calls;
       parts.tells_calls_alone =
           conversation->tool_choice.rule == ToolRule::required && request.reasoning.is_separate;
       parts.parser = family_.parser({.tools = tools,
-                                     .allows_calls = allows_calls,
+                                     .allows_calls = allows_calls(*conversation),
                                      .is_reasoning_open = is_reasoning_open,
                                      .separates_reasoning = request.reasoning.is_separate});
     }

@@ -21,6 +21,17 @@ std::unique_ptr<Engine> engine_of(std::string_view script,
   return *std::move(engine);
 }
 
+// Answers "raw".
+std::unique_ptr<Engine> engine_without_template(const text::Tokenizer& tokenizer) {
+  auto engine =
+      Engine::create({.model = std::make_unique<testing::ScriptedModel>(tokenizer, "raw"),
+                      .text = {.tokenizer = tokenizer, .templates = {}, .special_tokens = {}},
+                      .end_tokens = {*tokenizer.id_of(testing::kEnd)}},
+                     {.model = ""});
+  EXPECT_TRUE(engine.ok()) << engine.error().message;
+  return *std::move(engine);
+}
+
 Request question(std::string text = "Hi") {
   Request request{.input =
                       Conversation{.messages = {{.role = Role::user, .content = std::move(text)}}}};
@@ -162,35 +173,35 @@ TEST(Engine, CallsOfThePastAreRefusedWhereTheTemplateShowsNone) {
   EXPECT_EQ(*engine->render(request), R"({"name": "f", "arguments": {}}<|im_start|>)");
 }
 
+TEST(Engine, AnAnswerKnowsTheLengthOfItsPrompt) {
+  const auto engine = engine_of("x");
+  auto answer = engine->submit(question());
+  ASSERT_TRUE(answer.ok());
+  auto counted = engine->count_prompt_tokens(question());
+  ASSERT_TRUE(counted.ok());
+  EXPECT_EQ((*answer)->prompt_tokens(), *counted);
+  EXPECT_EQ(testing::hear_all(**answer).started->prompt_tokens, *counted);
+}
+
 TEST(Engine, APromptOfNothingBeginsAText) {
   const text::Tokenizer tokenizer = testing::small_tokenizer().with_begin(
       testing::small_tokenizer().id_of(testing::kTurn), false);
-  auto engine =
-      Engine::create({.model = std::make_unique<testing::ScriptedModel>(tokenizer, "raw"),
-                      .text = {.tokenizer = tokenizer, .templates = {}, .special_tokens = {}},
-                      .end_tokens = {*tokenizer.id_of(testing::kEnd)}},
-                     {.model = ""});
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto engine = engine_without_template(tokenizer);
   Request raw{.input = RawPrompt{""}};
   raw.sampling.temperature = 0;
   raw.echoes_prompt = true;
-  const Heard heard = ask(**engine, std::move(raw));
+  const Heard heard = ask(*engine, std::move(raw));
   EXPECT_EQ(heard.choices[0].content, "raw");
   EXPECT_EQ(heard.started->prompt_tokens, 1u);
 }
 
 TEST(Engine, WithoutATemplateOnlyRawPromptsAreAnswered) {
   const text::Tokenizer tokenizer = testing::small_tokenizer();
-  auto engine =
-      Engine::create({.model = std::make_unique<testing::ScriptedModel>(tokenizer, "raw"),
-                      .text = {.tokenizer = tokenizer, .templates = {}, .special_tokens = {}},
-                      .end_tokens = {*tokenizer.id_of(testing::kEnd)}},
-                     {.model = ""});
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
-  EXPECT_EQ(refusal(**engine, question()).kind, FailureKind::unsupported);
+  const auto engine = engine_without_template(tokenizer);
+  EXPECT_EQ(refusal(*engine, question()).kind, FailureKind::unsupported);
   Request raw{.input = RawPrompt{"a<|im_start|>"}};
   raw.sampling.temperature = 0;
-  EXPECT_EQ(ask(**engine, std::move(raw)).choices[0].content, "raw");
+  EXPECT_EQ(ask(*engine, std::move(raw)).choices[0].content, "raw");
 }
 
 TEST(Engine, GoesOnWithTheAssistantsLastMessage) {

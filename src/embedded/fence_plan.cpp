@@ -149,10 +149,7 @@ Outcome<Done> plan_calls(const FenceInput& input, const Conversation& conversati
 // The conversation of a request that lets the model call tools, else null.
 const Conversation *calling(const Request& request) {
   const auto *conversation = std::get_if<Conversation>(&request.input);
-  return conversation != nullptr && !conversation->tools.empty() &&
-                 conversation->tool_choice.rule != ToolRule::none
-             ? conversation
-             : nullptr;
+  return conversation != nullptr && allows_calls(*conversation) ? conversation : nullptr;
 }
 
 }  // namespace
@@ -169,6 +166,10 @@ std::vector<family::Tool> family_tools(std::span<const Tool> tools,
     }
   }
   return chosen;
+}
+
+bool allows_calls(const Conversation& conversation) {
+  return !conversation.tools.empty() && conversation.tool_choice.rule != ToolRule::none;
 }
 
 bool may_need_fence(const Request& request) {

@@ -30,6 +30,9 @@ struct FencePlan {
 std::vector<text::family::Tool> family_tools(std::span<const Tool> tools,
                                              std::span<const std::string> only = {});
 
+// Whether the model may call tools.
+bool allows_calls(const Conversation& conversation);
+
 // Whether anything of the request may need a fence; else plan_fence constrains nothing.
 bool may_need_fence(const Request& request);
 

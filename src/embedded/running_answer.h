@@ -25,6 +25,7 @@ struct Echo {
 struct AnswerPlan {
   std::vector<ChoiceParts> candidates = {};  // one each
   std::uint32_t choices = 1;                 // that are told
+  std::uint64_t prompt_tokens = 0;
   bool tells_scores = false;
   bool tells_prompt_alone = false;  // an echo without an answer
   std::optional<Echo> echo = {};
@@ -39,6 +40,7 @@ class RunningAnswer final : public Answer {
   std::optional<Event> try_next() override;
   void set_notifier(std::function<void()> notifier) override;
   void cancel() override;
+  std::uint64_t prompt_tokens() const override { return plan_.prompt_tokens; }
 
  private:
   std::optional<Event> pop();
