@@ -5,28 +5,26 @@
 The time runs from the client's leaving (a closed socket, RST_STREAM, STOP_SENDING) until /metrics
 tells that nothing runs: the network's notice, the end of the round that was on its way and the
 pages' release. Clients leave while an answer is decoded and while a long prompt is computed. Needs
-h2, aioquic and cryptography, as tools/check/http_clients.py does.
+what test/service/requirements.txt lists.
 """
 
 import argparse
 import asyncio
-import contextlib
 import json
 import os
 import pathlib
-import queue
 import random
 import re
 import ssl
 import statistics
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools/check"))
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tools/check"), str(ROOT / "test/service")]
 
+import harness  # noqa: E402
 from http1_client import connect, read_response  # noqa: E402
 from http2_client import Http2  # noqa: E402
 from http3_client import connected  # noqa: E402
@@ -37,21 +35,13 @@ PROMPT_WORDS = 1500
 LONGEST = 10  # seconds after which the server is taken for broken
 
 
-class Server:
+class Server(harness.Server):
     def __init__(self, options, folder):
         self.folder = folder
         write_certificate(folder)
-        self.process = subprocess.Popen(
-            [options.program, "serve", "--model", options.model, "--port", "0", "--threads",
-             str(options.threads), "--no-prefix-cache", "--no-request-log", "--tls-certificate",
-             folder / "certificate.pem", "--tls-key", folder / "key.pem"],
-            stderr=subprocess.PIPE, text=True)
-        lines = queue.Queue()
-        threading.Thread(target=lambda: [lines.put(line) for line in self.process.stderr],
-                         daemon=True).start()
-        self.port = int(re.search(r"listening on .*:(\d+)", lines.get(timeout=60))[1])
-        while "is ready" not in lines.get(timeout=60):
-            pass
+        super().__init__("--threads", str(options.threads), "--no-prefix-cache", "--no-request-log",
+                         "--tls-certificate", str(folder / "certificate.pem"),
+                         "--tls-key", str(folder / "key.pem"), model_path=options.model)
         self.watch = self.tls()
         self.stream = self.watch.makefile("rb")
 
@@ -72,10 +62,6 @@ class Server:
             if time.perf_counter() - begin > LONGEST:
                 sys.exit(f"after {LONGEST} s there are not {count} running requests")
         return time.perf_counter() - begin
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 def body(what):
@@ -124,9 +110,11 @@ def main():
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    harness.PROGRAM = options.program
     choose = random.Random(1)
     with tempfile.TemporaryDirectory() as name:
-        with contextlib.closing(Server(options, pathlib.Path(name))) as server:
+        server = Server(options, pathlib.Path(name))
+        try:
             for what in ("answer", "prompt"):
                 for label, leave in (("HTTP/1.1", leave_http1), ("HTTP/2", leave_http2),
                                      ("HTTP/3", leave_http3)):
@@ -136,6 +124,8 @@ def main():
                     print(json.dumps({"protocol": label, "during": what, "clients": len(times),
                                       "p50_ms": round(statistics.median(times), 1),
                                       "max_ms": round(times[-1], 1)}), flush=True)
+        finally:
+            server.stop()
 
 
 if __name__ == "__main__":

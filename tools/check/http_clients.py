@@ -12,21 +12,12 @@ import sys
 import tempfile
 import time
 
-import http3_cases
+import http3_cases  # noqa: F401  its cases are among CASES
 import http_server
 from http1_client import connect, get, read_response, read_until_closed, status_of
 from http2_client import Http2
 from http3_client import connected
-
-CASES = []
-# From a client's disappearance to the server's knowing.
-SOON = 0.05
-MIB = 1 << 20
-
-
-def case(function):
-    CASES.append(function)
-    return function
+from http_case import CASES, MIB, SOON, case
 
 
 @case
@@ -404,7 +395,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         start = http_server.Starter(program, pathlib.Path(folder))
-        for function in CASES + http3_cases.CASES:
+        for function in CASES:
             name = function.__name__
             if names and name not in names:
                 continue
