@@ -162,10 +162,9 @@ bool Scheduler::start_next() {
       return true;
     }
   }
-  if (!next || !has_place(next->job->request.priority)) {
+  if (!next || !make_place(next->job->request.priority)) {
     return false;
   }
-  make_place(next->job->request.priority);
   const std::vector<Resident> others = residents();
   const Result<Residence::Seating> seating = residence_.seat(*next->job, *next->choice, others);
   if (!seating.ok()) {
@@ -189,12 +188,20 @@ bool Scheduler::has_place(std::int32_t priority) const {
   return static_cast<std::size_t>(stay) < options_.sequences;
 }
 
-void Scheduler::make_place(std::int32_t priority) {
+// Preempts those that give way until there is a place. False when there is none, be it that a
+// reader came back meanwhile: readers take events at any time, so no two looks at them need agree.
+bool Scheduler::make_place(std::int32_t priority) {
+  if (!has_place(priority)) {
+    return false;
+  }
   while (active() >= options_.sequences) {
     const std::optional<Resident> last = Residence::last_below(priority, residents());
-    ZLLM_CHECK(last.has_value(), "a place for a request that nobody gives way to");
+    if (!last) {
+      return false;
+    }
     residence_.preempt(*last->job, *last->choice);
   }
+  return true;
 }
 
 // The first choice that runs but has no state. Choices beside the first wait for the prompt.

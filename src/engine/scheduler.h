@@ -57,7 +57,7 @@ class Scheduler {
   void admit();
   bool start_next();
   bool has_place(std::int32_t priority) const;
-  void make_place(std::int32_t priority);
+  bool make_place(std::int32_t priority);
   std::optional<Resident> first_parked();
   bool awaits_prompt(const Job& job) const;
   std::size_t awaiting_jobs() const;
