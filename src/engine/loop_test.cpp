@@ -198,6 +198,7 @@ TEST(Loop, NotifiesAndCancelsFromOtherThreads) {
       notes = 0;
     }
   }
+  (*stream)->set_notifier(nullptr);
   EXPECT_FALSE(ended->failure);
   EXPECT_LT(tokens, 30u);
   EXPECT_EQ((*loop)->statistics().cancelled_requests, 1u);
