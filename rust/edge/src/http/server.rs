@@ -168,6 +168,10 @@ async fn accept(
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
+        // The stop may have begun between the looks at both.
+        if *shutdown.borrow_and_update() {
+            alive = None;
+        }
         if let Ok(slot) = slots.clone().try_acquire_owned() {
             let (core, tls, alive) = (core.clone(), tls.clone(), alive.clone());
             let shutdown = shutdown.clone();
