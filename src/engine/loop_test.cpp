@@ -180,17 +180,16 @@ TEST(Loop, NotifiesAndCancelsFromOtherThreads) {
   });
   std::size_t tokens = 0;
   std::optional<Ended> ended;
-  bool is_cancelled = false;
   while (!ended) {
     while (auto event = (*stream)->try_next()) {
       tokens += std::holds_alternative<TokenChosen>(*event) ? 1U : 0U;
       if (auto *const end = std::get_if<Ended>(&*event)) {
         ended = std::move(*end);
       }
-    }
-    if (tokens >= 20 && !is_cancelled) {
-      is_cancelled = true;
-      std::thread([&] { (*stream)->cancel(); }).join();
+      // Here, not after the reading: a reader as fast as the loop may read to the end in one go.
+      if (tokens == 20) {
+        std::thread([&] { (*stream)->cancel(); }).join();
+      }
     }
     if (!ended) {
       std::unique_lock lock(mutex);
