@@ -4,10 +4,18 @@
 
 namespace zllm::engine {
 
-double PromptBudget::seconds(std::uint64_t answer_rows) const {
-  const double answers = cost_.seconds({.answer_rows = answer_rows});
-  const double whole = std::max(kStretch * answers, kLeastSeconds);
-  return std::min(whole - answers, kMostPromptSeconds);
+PromptBudget::Share PromptBudget::share(std::uint64_t answer_rows, std::uint64_t rows) const {
+  const bool is_known = cost_.knows_prompts();
+  const double others = cost_.seconds({.answer_rows = answer_rows});
+  if (answer_rows == 0) {
+    return {.seconds = std::max(kLoneSeconds - others, kLoneSeconds / 2),
+            .least_rows = kLeastLoneRows,
+            .most_rows = is_known ? rows : std::min(rows, kFirstLoneRows)};
+  }
+  const double whole = std::max(kStretch * others, kLeastSeconds);
+  return {.seconds = std::min(whole - others, kMostPromptSeconds),
+          .least_rows = kLeastRows,
+          .most_rows = std::min(rows, is_known ? kMostRows : kFirstRows)};
 }
 
 double PromptBudget::row_seconds(std::uint64_t start) const {

@@ -20,12 +20,12 @@ struct Machine {
   }
 };
 
-// Rows of one prompt beside answers.
+// Rows of one prompt in a round.
 std::uint64_t rows(const PromptBudget& budget, std::uint64_t answers, std::uint64_t start) {
+  const PromptBudget::Share share = budget.share(answers, 512);
   const double row = budget.row_seconds(start);
-  const double fit = row == 0 ? 1e9 : budget.seconds(answers) / row;
-  return std::min(budget.most_rows(),
-                  std::max(PromptBudget::kLeastRows, static_cast<std::uint64_t>(fit)));
+  const double fit = row == 0 ? 1e9 : share.seconds / row;
+  return std::min(share.most_rows, std::max(share.least_rows, static_cast<std::uint64_t>(fit)));
 }
 
 // The longest of the last rounds of many in which one prompt after another is read.
@@ -70,13 +70,29 @@ TEST(PromptBudget, BoundsWhatPromptsAddToLongRounds) {
   EXPECT_NEAR(longest_round(budget, slow, 4), alone + PromptBudget::kMostPromptSeconds, 0.02);
 }
 
+TEST(PromptBudget, BoundsRoundsOfLonePrompts) {
+  const Machine slow{.row = 0.002, .position = 4e-7};
+  PromptBudget budget;
+  EXPECT_NEAR(longest_round(budget, slow, 0), PromptBudget::kLoneSeconds, 0.03);
+  // Not below what reads the weights often, nor by what each round takes.
+  const Machine large{.round = 1, .row = 0.05};
+  PromptBudget patient;
+  EXPECT_NEAR(longest_round(patient, large, 0), 1 + 0.05 * PromptBudget::kLeastLoneRows, 0.01);
+  // A small model's prompt has the whole round.
+  PromptBudget fast;
+  fast.note({.prompt_rows = 128, .prompt_positions = 128 * 64}, 0.01);
+  EXPECT_EQ(rows(fast, 0, 0), 512u);
+}
+
 TEST(PromptBudget, StartsSmallAndKeepsRowsWithinBounds) {
   PromptBudget budget;
   EXPECT_EQ(rows(budget, 1, 0), PromptBudget::kFirstRows);
+  EXPECT_EQ(rows(budget, 0, 0), PromptBudget::kFirstLoneRows);
   budget.note({.answer_rows = 1}, 0.005);
   EXPECT_EQ(rows(budget, 1, 0), PromptBudget::kFirstRows);
   budget.note({.prompt_rows = 512, .prompt_positions = 512 * 256}, 100.0);
   EXPECT_EQ(rows(budget, 1, 0), PromptBudget::kLeastRows);
+  EXPECT_EQ(rows(budget, 0, 0), PromptBudget::kLeastLoneRows);
   PromptBudget fast;
   fast.note({.prompt_rows = 512, .prompt_positions = 512 * 256}, 0.001);
   EXPECT_EQ(rows(fast, 1, 0), PromptBudget::kMostRows);

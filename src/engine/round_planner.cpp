@@ -19,13 +19,29 @@ std::vector<std::size_t> answers_in_order(std::span<const PendingRows> pending) 
   return order;
 }
 
+std::vector<std::size_t> prompts_in_order(std::span<const PendingRows> pending,
+                                          bool prefers_short) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < pending.size(); ++i) {
+    if (pending[i].kind == PendingRows::Kind::prompt) {
+      order.push_back(i);
+    }
+  }
+  if (prefers_short) {
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      return std::tuple(pending[b].priority, pending[a].rows) <
+             std::tuple(pending[a].priority, pending[b].rows);
+    });
+  }
+  return order;
+}
+
 // Rows of prompts that a round still has room for.
 class PromptRoom {
  public:
-  PromptRoom(const PlanLimits& limits, std::uint64_t left, bool is_beside_answers)
+  PromptRoom(const PlanLimits& limits, std::uint64_t left)
       : limits_(limits),
-        is_beside_answers_(is_beside_answers),
-        rows_(is_beside_answers ? std::min(left, limits.prompt_rows) : left),
+        rows_(std::min(left, limits.prompt_rows)),
         seconds_(limits.prompt_seconds),
         reaches_anchors_(rows_ >= limits.anchor) {}
 
@@ -42,7 +58,7 @@ class PromptRoom {
 
  private:
   std::uint64_t rows_for(const PendingRows& prompt) const {
-    if (!is_beside_answers_ || prompt.row_seconds <= 0) {
+    if (limits_.prompt_seconds <= 0 || prompt.row_seconds <= 0) {
       return rows_;
     }
     const double rows = std::max(seconds_ / prompt.row_seconds, 0.0);
@@ -73,7 +89,6 @@ class PromptRoom {
   }
 
   const PlanLimits& limits_;
-  bool is_beside_answers_;
   std::uint64_t rows_;
   double seconds_;
   bool reaches_anchors_;
@@ -96,11 +111,8 @@ std::vector<PlannedRows> plan_round(std::span<const PendingRows> pending,
     }
     add(i, std::min(pending[i].rows, left));
   }
-  PromptRoom room(limits, left, !plan.empty());
-  for (std::size_t i = 0; i < pending.size(); ++i) {
-    if (pending[i].kind != PendingRows::Kind::prompt) {
-      continue;
-    }
+  PromptRoom room(limits, left);
+  for (const std::size_t i : prompts_in_order(pending, limits.prefers_short)) {
     if (room.is_full() || plan.size() == limits.sequences) {
       break;
     }

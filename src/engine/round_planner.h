@@ -21,17 +21,19 @@ struct PendingRows {
   std::uint64_t cut = 0;         // a round of a prompt that passes this row ends at it
   std::uint64_t last_round = 0;  // in which the sequence had rows
   double row_seconds = 0;        // that a row of a prompt adds to a round; 0 = not known
+  std::int32_t priority = 0;     // prompts are pending in its order, the highest first
 };
 
 struct PlanLimits {
   std::uint64_t rows = 0;     // of a round
   std::size_t sequences = 0;  // of a round
-  // Of a round that has rows of answers too: rows of prompts, and what these add to it. The first
-  // prompt has least_rows all the same.
+  // Rows of prompts, and what these may add to a round; 0 seconds = no matter. The first prompt has
+  // least_rows all the same.
   std::uint64_t prompt_rows = 0;
   double prompt_seconds = 0;
   std::uint64_t least_rows = 0;
-  std::uint64_t anchor = 0;  // rounds of prompts end at multiples of it; 0 = anywhere
+  std::uint64_t anchor = 0;    // rounds of prompts end at multiples of it; 0 = anywhere
+  bool prefers_short = false;  // of prompts of one priority, those that lack least go first
 };
 
 struct PlannedRows {
@@ -40,8 +42,8 @@ struct PlannedRows {
 };
 
 // The rows of the next round: first single rows of answers, then runs of forced tokens, then parts
-// of prompts in the order given. Of answers that do not all fit, those that waited longest go
-// first. Not empty unless nothing is pending.
+// of prompts in the order given, or the short ones first. Of answers that do not all fit, those
+// that waited longest go first. Not empty unless nothing is pending.
 std::vector<PlannedRows> plan_round(std::span<const PendingRows> pending, const PlanLimits& limits);
 
 }  // namespace zllm::engine

@@ -31,11 +31,27 @@ TEST(RoundPlanner, PutsAnswersFirstThenForcedRunsThenPrompts) {
   EXPECT_EQ(plan(pending, kLimits), (Rows{{3, 1}, {1, 5}, {0, 100}, {2, 28}}));
 }
 
-TEST(RoundPlanner, GivesAPromptTheWholeRoundWhenNothingElseRuns) {
+TEST(RoundPlanner, GivesPromptsWhatTheyMayHaveInOrder) {
   const std::vector<PendingRows> pending = {{.kind = kPrompt, .rows = 4000},
                                             {.kind = kPrompt, .rows = 10}};
-  EXPECT_EQ(plan(pending, kLimits), (Rows{{0, 512}}));
+  EXPECT_EQ(plan(pending, kLimits), (Rows{{0, 128}}));
+  EXPECT_EQ(plan(pending, {.rows = 100, .sequences = 8, .prompt_rows = 128}), (Rows{{0, 100}}));
   EXPECT_TRUE(plan({}, kLimits).empty());
+}
+
+TEST(RoundPlanner, PutsShortPromptsOfOnePriorityFirstWhereTheyArePreferred) {
+  PlanLimits limits = kLimits;
+  limits.prefers_short = true;
+  const std::vector<PendingRows> pending = {
+      {.kind = kPrompt, .rows = 60, .priority = 2}, {.kind = kPrompt, .rows = 900, .priority = 1},
+      {.kind = kPrompt, .rows = 40, .priority = 1}, {.kind = kAnswer, .start = 9, .rows = 1},
+      {.kind = kPrompt, .rows = 20, .priority = 1}, {.kind = kPrompt, .rows = 20, .priority = 1},
+      {.kind = kPrompt, .rows = 1, .priority = 0},
+  };
+  limits.prompt_rows = 300;
+  EXPECT_EQ(plan(pending, limits), (Rows{{3, 1}, {0, 60}, {4, 20}, {5, 20}, {2, 40}, {1, 160}}));
+  limits.prefers_short = false;
+  EXPECT_EQ(plan(pending, limits), (Rows{{3, 1}, {0, 60}, {1, 240}}));
 }
 
 TEST(RoundPlanner, LetsAnswersThatDoNotFitTakeTurns) {
@@ -48,7 +64,7 @@ TEST(RoundPlanner, LetsAnswersThatDoNotFitTakeTurns) {
 }
 
 TEST(RoundPlanner, CutsAnchoredPromptsAtMultiplesAndWhereAsked) {
-  EXPECT_EQ(plan({{.kind = kPrompt, .rows = 600, .cut = 576}}, kAnchored), (Rows{{0, 512}}));
+  EXPECT_EQ(plan({{.kind = kPrompt, .rows = 600, .cut = 576}}, kAnchored), (Rows{{0, 128}}));
   EXPECT_EQ(plan({{.kind = kPrompt, .start = 512, .rows = 88, .cut = 576}}, kAnchored),
             (Rows{{0, 64}}));
   EXPECT_EQ(plan({{.kind = kPrompt, .start = 576, .rows = 24, .cut = 576}}, kAnchored),
@@ -65,7 +81,7 @@ TEST(RoundPlanner, CutsAnchoredPromptsAtMultiplesAndWhereAsked) {
             (Rows{{0, 16}}));
 }
 
-TEST(RoundPlanner, KeepsPromptsBesideAnswersToTheirTime) {
+TEST(RoundPlanner, KeepsPromptsToTheirTime) {
   const PlanLimits limits{
       .rows = 512, .sequences = 8, .prompt_rows = 128, .prompt_seconds = 0.1, .least_rows = 16};
   const PendingRows answer{.kind = kAnswer, .start = 4, .rows = 1};
@@ -76,9 +92,9 @@ TEST(RoundPlanner, KeepsPromptsBesideAnswersToTheirTime) {
   EXPECT_EQ(plan({answer, prompt(20, 0.0021), prompt(400, 0.0041)}, limits),
             (Rows{{0, 1}, {1, 20}, {2, 14}}));
   EXPECT_EQ(plan({answer, prompt(400, 0.0001)}, limits), (Rows{{0, 1}, {1, 128}}));
-  // The first of them goes on whatever it takes; alone it has the whole round.
+  // The first of them goes on whatever it takes.
   EXPECT_EQ(plan({answer, prompt(400, 0.05), prompt(400, 0.001)}, limits), (Rows{{0, 1}, {1, 16}}));
-  EXPECT_EQ(plan({prompt(800, 0.05)}, limits), (Rows{{0, 512}}));
+  EXPECT_EQ(plan({prompt(400, 0.002), prompt(9, 0.0001)}, limits), (Rows{{0, 50}}));
   // As far as an anchor, where it must be one.
   PlanLimits anchored = limits;
   anchored.least_rows = 64;

@@ -72,6 +72,9 @@ class SchedulerBench {
       return before_round ? before_round(round) : Status();
     };
     buffered_events_ = options.buffered_events;
+    if (options.prefill_rows == 0) {
+      options.prefill_rows = sizes.rows;  // what rounds hold is not a matter of time here
+    }
     capacity_rows = model.states().free_rows();
     auto cache = PrefixCache::create(model, options.prefix_cache);
     EXPECT_TRUE(cache.ok());

@@ -42,14 +42,20 @@ PlanLimits Scheduler::plan_limits(std::span<const PendingRows> pending) const {
     answer_rows += one.kind == PendingRows::Kind::answer ? one.rows : 0;
   }
   const std::uint64_t anchor = model_.info().is_recurrent ? kAnchorRows : 0;
-  const std::uint64_t most =
-      options_.prefill_rows == 0 ? budget_.most_rows() : options_.prefill_rows;
-  return {.rows = model_.info().limits.rows,
+  const std::uint64_t most = model_.info().limits.rows;
+  PromptBudget::Share share = budget_.share(answer_rows, most);
+  if (options_.prefill_rows != 0) {
+    share = {.most_rows = answer_rows == 0 ? most : options_.prefill_rows};
+  }
+  return {.rows = most,
           .sequences = options_.sequences,
-          .prompt_rows = std::max(most, anchor),
-          .prompt_seconds = budget_.seconds(answer_rows),
-          .least_rows = std::max(PromptBudget::kLeastRows, anchor),
-          .anchor = anchor};
+          .prompt_rows = std::max(share.most_rows, anchor),
+          .prompt_seconds = share.seconds,
+          .least_rows = std::max(share.least_rows, anchor),
+          .anchor = anchor,
+          // Each gets half of the rounds at least: the long ones go on whatever else comes, and the
+          // short ones need not wait for the end of a long one.
+          .prefers_short = statistics_.rounds % 2 == 1};
 }
 
 PendingRows Scheduler::pending(const Resident& resident) const {
@@ -62,7 +68,8 @@ PendingRows Scheduler::pending(const Resident& resident) const {
           .most = is_scored ? kScoredRows : 0,
           .cut = residence_.cut(*resident.job),
           .last_round = choice.last_round,
-          .row_seconds = options_.prefill_rows == 0 ? budget_.row_seconds(choice.rows) : 0};
+          .row_seconds = options_.prefill_rows == 0 ? budget_.row_seconds(choice.rows) : 0,
+          .priority = resident.job->request.priority};
 }
 
 runtime::Round Scheduler::round_of(const std::vector<Turn>& turns) const {

@@ -100,32 +100,6 @@ TYPED_TEST(Scheduling, MoreChoicesThanPlacesAllAnswer) {
   }
 }
 
-TYPED_TEST(Scheduling, APromptNeverTakesMoreThanItsBudgetBesideAnswers) {
-  SchedulerBench<TypeParam> bench({.context = 1000, .rows = 512}, {.prefill_rows = 70});
-  Asked answers = bench.ask(plain_request(some_tokens(10, 1), 40));
-  bench.step();
-  bench.step();
-  bench.rounds.clear();
-  Asked prompt = bench.ask(plain_request(some_tokens(600, 2), 3));
-  std::size_t mixed = 0;
-  while (!prompt.prompt_read) {
-    bench.step();
-    prompt.read();
-  }
-  for (const runtime::Round& round : bench.rounds) {
-    ASSERT_EQ(round.segments.size(), 2u);
-    EXPECT_EQ(round.segments[0].kind, runtime::SegmentKind::decode);
-    EXPECT_LE(round.segments[1].tokens.size(), 70u);
-    ++mixed;
-  }
-  EXPECT_GE(mixed, 9u);
-  bench.run();
-  answers.read();
-  prompt.read();
-  EXPECT_EQ(answers.tokens[0], alone<TypeParam>(plain_request(some_tokens(10, 1), 40)).tokens);
-  EXPECT_EQ(prompt.tokens[0].size(), 3u);
-}
-
 // Of one caller's many requests and another's few, the few are not served last.
 TYPED_TEST(Scheduling, CallersTakeTurnsAndOneCallerIsServedInOrder) {
   SchedulerBench<TypeParam> bench({}, {.sequences = 1});
