@@ -1,7 +1,8 @@
 """Throughput and latency of servers under load, and the cost of a second turn.
 
     python bench/serve_bench.py load --url URL [--clients 1,4,16] [--requests N]
-    python bench/serve_bench.py turns --url URL [--prefix-tokens 4096]
+    python bench/serve_bench.py turns --url URL [--prefix-words 3900]
+    python bench/serve_bench.py newcomers --url URL [--prefix-words 3900] [--requests N]
     python bench/serve_bench.py compare --model GGUF --zllm PROGRAM --peer LLAMA_SERVER
 
 The client speaks HTTP/1.1 over plain sockets and parses as little as it can, since it shares the
@@ -102,6 +103,36 @@ async def measure_turns(url, prefix_words, seed):
     return results
 
 
+async def measure_newcomers(url, prefix_words, requests, seed):
+    """Short requests one after another, at any moment while a long prompt is computed."""
+    choose = random.Random(seed)
+    long_one = asyncio.create_task(stream(url, {
+        "prompt": prompt_text(f"long-{seed}", prefix_words), "max_tokens": 1, "stream": True}))
+    first = []
+    for number in range(requests):
+        await asyncio.sleep(choose.uniform(0.05, 0.3))
+        if long_one.done():
+            break
+        begun, _, _, _ = await stream(url, {"prompt": prompt_text(f"{seed}-{number}", 20),
+                                            "max_tokens": 1, "stream": True})
+        first.append(begun)
+    return first, (await long_one)[0]
+
+
+def report_newcomers(url, options, label):
+    first, long_ones = [], []
+    for i in range(options.repeat):
+        begun, long_one = asyncio.run(measure_newcomers(url, options.prefix_words, options.requests,
+                                                        f"{label}-{i}-{time.time()}"))
+        first += begun
+        long_ones.append(long_one)
+    print(json.dumps({"server": label, "newcomers": len(first),
+                      "ttft_p50_ms": round(1e3 * statistics.median(first), 1),
+                      "ttft_max_ms": round(1e3 * max(first), 1),
+                      "long_ttft_p50_ms": round(1e3 * statistics.median(long_ones), 1)}),
+          flush=True)
+
+
 def report_load(url, options, label):
     reported = []
     for clients in options.clients:
@@ -193,7 +224,7 @@ def compare(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("load", "turns", "compare"))
+    parser.add_argument("what", choices=("load", "turns", "newcomers", "compare"))
     parser.add_argument("--url")
     parser.add_argument("--model")
     parser.add_argument("--zllm", default="build/release/bin/zllm")
@@ -212,6 +243,8 @@ def main():
         report_load(options.url, options, "server")
     elif options.what == "turns":
         report_turns(options.url, options, "server")
+    elif options.what == "newcomers":
+        report_newcomers(options.url, options, "server")
     else:
         compare(options)
 
