@@ -114,14 +114,15 @@ class ServiceLoad : public testing::TestWithParam<LoadSetup> {
                           .chat_template = TinyModel::chat_template()};
     auto engine = Engine::load(std::move(options));
     EXPECT_TRUE(engine.ok()) << engine.error().message;
-    engine_ = *std::move(engine);
+    const std::shared_ptr<Engine> shared = *std::move(engine);
+    engine_ = shared.get();
     server::ServerOptions served;
     served.transport.limits.buffer_bytes = kBufferBytes;
     served.limits.workers = 3;
     auto server = server::Server::create(
         std::move(served),
         std::make_unique<server::ModelSet>(std::vector<std::string>{"tiny"},
-                                           std::vector<std::shared_ptr<Engine>>{engine_}));
+                                           std::vector<std::shared_ptr<Engine>>{shared}));
     EXPECT_TRUE(server.ok()) << server.error().message;
     server_ = *std::move(server);
     transport_ = std::make_unique<server::http::InProcessTransport>(
@@ -249,7 +250,7 @@ class ServiceLoad : public testing::TestWithParam<LoadSetup> {
 
   TinyModel model_;
   std::atomic<std::uint64_t> begun_ = 0;  // requests
-  std::shared_ptr<Engine> engine_;
+  Engine *engine_ = nullptr;  // the server's, which ends it while its workers are still there
   std::unique_ptr<server::Server> server_;
   std::unique_ptr<server::http::InProcessTransport> transport_;
 };
