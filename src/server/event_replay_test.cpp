@@ -1,5 +1,7 @@
 #include <zllm/server/event_replay.h>
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>

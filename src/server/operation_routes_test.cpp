@@ -20,7 +20,8 @@ TEST(OperationRoutes, ReadyIsWhoHasNoRoundThatDoesNotEnd) {
               std::vector<std::shared_ptr<Engine>>{std::make_shared<EndlessEngine>(state)}));
   ASSERT_TRUE(server.ok());
   http::InProcessTransport transport((*server)->handler());
-  for (const auto& [seconds, status] : {std::pair(0.0, 200), {59.0, 200}, {60.0, 503}}) {
+  for (const auto& [seconds, status] :
+       {std::pair(0.0, 200), std::pair(59.0, 200), std::pair(60.0, 503)}) {
     state->statistics.stalled_seconds = seconds;
     EXPECT_EQ(transport.send({.method = "GET", .path = "/ready", .peer = "a:1"})->status(), status)
         << seconds;
