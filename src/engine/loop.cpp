@@ -1,6 +1,7 @@
 #include <zllm/engine/loop.h>
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -99,6 +100,9 @@ class ThreadedLoop final : public Loop {
         return Error{Code::resource_exhausted,
                      concat("the queue is full: ", waiting_, " requests wait")};
       }
+      if (!is_busy()) {
+        last_progress_ = Clock::now();
+      }
       ++waiting_;
       inbox_.push_back(std::make_unique<Job>(next_id_++, std::move(request), events));
     }
@@ -111,6 +115,9 @@ class ThreadedLoop final : public Loop {
     Statistics now = statistics_;
     now.refused_requests = refused_;
     now.queued_requests = waiting_;
+    if (is_busy()) {
+      now.stalled_seconds = std::chrono::duration<double>(Clock::now() - last_progress_).count();
+    }
     return now;
   }
 
@@ -141,8 +148,17 @@ class ThreadedLoop final : public Loop {
 
   void publish(const Statistics& now) {
     const std::scoped_lock lock(mutex_);
+    const bool has_run = now.rounds != statistics_.rounds;
     statistics_ = now;
     waiting_ = now.queued_requests + inbox_.size();
+    if (has_run || !is_busy()) {
+      last_progress_ = Clock::now();
+    }
+  }
+
+  // Under the mutex. Answers whose readers are slow wait for them, not for the loop.
+  bool is_busy() const {
+    return waiting_ > 0 || statistics_.running_sequences > statistics_.paused_sequences;
   }
 
   const runtime::RoundLimits limits_;
@@ -158,6 +174,7 @@ class ThreadedLoop final : public Loop {
   std::uint64_t refused_ = 0;
   bool is_stopping_ = false;
   Statistics statistics_;
+  Clock::time_point last_progress_;
 
   Scheduler scheduler_;  // of the thread alone
   std::thread thread_;

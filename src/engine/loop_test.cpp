@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -134,6 +135,33 @@ TEST(Loop, BoundsTheQueueAndTakesMoreOnceThereIsRoom) {
   read_all(**running, ended);
   read_all(**third, ended);
   EXPECT_TRUE((*loop)->submit(plain_request({1}, 3)).ok());
+}
+
+TEST(Loop, TellsHowLongARoundTakesButNotHowLongNobodyAsked) {
+  const auto seconds = [](Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  };
+  hashed::PagedModel model;
+  Gate gate;
+  model.before_round = [&](const runtime::Round&) {
+    gate.pass();
+    return Status();
+  };
+  gate.set(false);
+  auto loop = Loop::start(model, {});
+  EXPECT_EQ((*loop)->statistics().stalled_seconds, 0);
+  const Clock::time_point before = Clock::now();
+  auto stream = (*loop)->submit(plain_request({1}, 3));
+  gate.wait_for_arrival();
+  const Clock::time_point in_round = Clock::now();
+  const double least = seconds(in_round);
+  const double stalled = (*loop)->statistics().stalled_seconds;
+  EXPECT_GE(stalled, least);
+  EXPECT_LE(stalled, seconds(before));
+  gate.set(true);
+  std::optional<Ended> ended;
+  read_all(**stream, ended);
+  EXPECT_EQ((*loop)->statistics().stalled_seconds, 0);
 }
 
 TEST(Loop, EndsAllStreamsWhenItGoes) {

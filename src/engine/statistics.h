@@ -21,6 +21,7 @@ struct Statistics {
   std::uint64_t swapped_bytes = 0;
   double busy_seconds = 0;  // in rounds
   double last_round_seconds = 0;
+  double stalled_seconds = 0;  // since a round ended, or since there is something to compute
 
   std::size_t queued_requests = 0;
   std::size_t running_requests = 0;

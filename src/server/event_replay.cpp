@@ -46,8 +46,8 @@ void EventReplay::step() {
     }
     const auto part = job_.events->read(job_.first, kEventsOfAPiece);
     if (part.is_dropped) {
-      writer->reset();  // the client sees that this is no whole stream
-      return finish();
+      finish();
+      return writer->reset();  // the client sees that this is no whole stream
     }
     job_.first += part.events.size();
     std::string text;
@@ -58,8 +58,8 @@ void EventReplay::step() {
       writer->write(std::move(text));
     }
     if (part.is_last) {
-      writer->finish();
-      break;
+      finish();  // before the client can ask for metrics
+      return writer->finish();
     }
     if (part.events.empty()) {
       return;

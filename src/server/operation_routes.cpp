@@ -6,6 +6,9 @@
 namespace zllm::server {
 namespace {
 
+// Without a round for so long something is stuck: the longest takes seconds even on slow machines.
+constexpr double kStuckSeconds = 60;
+
 std::string status_body(std::string_view status) {
   dialect::JsonWriter json;
   return std::move(json.begin_object().text("status", status).end_object()).str();
@@ -26,12 +29,11 @@ void health(const Services& services, Call& call) {
 }
 
 // A token can be produced now, by every model.
-void ready(Services& services, Call& call) {
+void ready(const Services& services, Call& call) {
   if (services.is_closing) {
     call.extra_headers.emplace_back("retry-after", kRetryWhileLoading);
     return call.reply(503, status_body("shutting down"));
   }
-  const auto now = Readiness::Clock::now();
   for (const ModelSet::Entry& entry : services.models->entries()) {
     if (entry.state == LoadState::loading) {
       return reply_loading(call);
@@ -39,7 +41,7 @@ void ready(Services& services, Call& call) {
     if (entry.state == LoadState::failed) {
       return call.reply(503, status_body("a model could not be loaded"));
     }
-    if (!services.readiness.can_answer(entry.name, entry.engine->statistics(), now)) {
+    if (entry.engine->statistics().stalled_seconds >= kStuckSeconds) {
       return call.reply(503, status_body("no round has ended for a minute"));
     }
   }

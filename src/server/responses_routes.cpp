@@ -1,5 +1,6 @@
 #include <zllm/dialect/responses/responses_routes.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -53,8 +54,11 @@ void start_in_background(Services& services, const std::shared_ptr<Call>& call, 
                       .buffer_bytes = services.options.transport.limits.buffer_bytes,
                       .at_end = [&services, id] { services.background.release(id); }};
   job.answers.push_back(*std::move(submitted));
-  services.background.set(id,
-                          AnswerPump::start(std::move(job), *services.workers, services.metrics));
+  const auto pump =
+      std::make_shared<AnswerPump>(std::move(job), *services.workers, services.metrics);
+  // Before its first event, which tells a client by what name to cancel it.
+  services.background.set(id, pump);
+  services.workers->schedule(pump);
   if (!is_streaming) {
     call->reply(200, exchange.queued.body);
   }

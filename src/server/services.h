@@ -8,7 +8,6 @@
 #include <zllm/server/background_answers.h>
 #include <zllm/server/metrics.h>
 #include <zllm/server/model_set.h>
-#include <zllm/server/readiness.h>
 #include <zllm/server/request_log.h>
 #include <zllm/server/server_options.h>
 #include <zllm/server/worker_pool.h>
@@ -23,7 +22,6 @@ struct Services {
   std::unique_ptr<ModelSet> models;
   Metrics metrics;
   RequestLog log;
-  Readiness readiness;
   BackgroundAnswers background;
   std::shared_ptr<dialect::responses::ResponseStore> store;
   std::atomic<bool> is_closing = false;  // nothing new begins

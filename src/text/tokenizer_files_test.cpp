@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include <zllm/base/text.h>
 #include <zllm/text/tokenizer_files.h>
 
 namespace zllm::text {
@@ -13,7 +15,8 @@ class TokenizerFilesTest : public ::testing::Test {
  protected:
   TokenizerFilesTest()
       : folder_(std::filesystem::temp_directory_path() /
-                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+                concat(::testing::UnitTest::GetInstance()->current_test_info()->name(), "-",
+                       ::getpid())) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     std::filesystem::copy_file("test/fixtures/text/byte_level.tokenizer.json",

@@ -1,9 +1,12 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <zllm/base/text.h>
 #include <zllm/engine/prefix_cache.h>
 
 #include "model_test.h"
@@ -109,7 +112,8 @@ TEST_P(PrefixTest, AConversationGoesOnFromADecodedAnswer) {
 }
 
 TEST_P(PrefixTest, AStateFromDiskGivesTheColdAnswerInAnotherModel) {
-  const std::string folder = testing::TempDir() + "zllm_prefix_" + fixture_suffix({GetParam(), 0});
+  const std::string folder =
+      concat(testing::TempDir(), "zllm_prefix_", ::getpid(), "_", fixture_suffix({GetParam(), 0}));
   std::filesystem::remove_all(folder);
   const engine::PrefixCacheOptions options{.disk_folder = folder, .model_identity = GetParam()};
   {

@@ -1,5 +1,6 @@
 #include <zllm/server/server.h>
 
+#include <atomic>
 #include <cstdint>
 #include <latch>
 #include <memory>
@@ -113,14 +114,15 @@ class ServiceLoad : public testing::TestWithParam<LoadSetup> {
                           .chat_template = TinyModel::chat_template()};
     auto engine = Engine::load(std::move(options));
     EXPECT_TRUE(engine.ok()) << engine.error().message;
-    engine_ = *std::move(engine);
+    const std::shared_ptr<Engine> shared = *std::move(engine);
+    engine_ = shared.get();
     server::ServerOptions served;
     served.transport.limits.buffer_bytes = kBufferBytes;
     served.limits.workers = 3;
     auto server = server::Server::create(
         std::move(served),
         std::make_unique<server::ModelSet>(std::vector<std::string>{"tiny"},
-                                           std::vector<std::shared_ptr<Engine>>{engine_}));
+                                           std::vector<std::shared_ptr<Engine>>{shared}));
     EXPECT_TRUE(server.ok()) << server.error().message;
     server_ = *std::move(server);
     transport_ = std::make_unique<server::http::InProcessTransport>(
@@ -130,6 +132,7 @@ class ServiceLoad : public testing::TestWithParam<LoadSetup> {
   using Exchange = std::unique_ptr<server::http::InProcessExchange>;
 
   Exchange send(std::string method, std::string path, std::string body) {
+    ++begun_;
     return transport_->send({.method = std::move(method),
                              .path = std::move(path),
                              .body = std::move(body),
@@ -165,6 +168,7 @@ class ServiceLoad : public testing::TestWithParam<LoadSetup> {
   }
 
   void cancel_background() {
+    ++begun_;  // goes on as one more when its client has its answer
     const Exchange begun =
         send("POST", "/v1/responses", R"({"input":"a long one","background":true,"store":true})");
     auto json = Json::parse(begun->read_all(), "response");
@@ -215,16 +219,38 @@ class ServiceLoad : public testing::TestWithParam<LoadSetup> {
     return heard;
   }
 
-  void wait_until_idle() const {
-    for (engine::Statistics now = engine_->statistics();
-         now.running_requests + now.queued_requests + now.running_sequences != 0;
-         now = engine_->statistics()) {
+  // Requests that the server is through with, whatever became of them.
+  std::uint64_t ended_requests() {
+    constexpr std::string_view kCounter = "zllm_requests_total{";
+    const std::string metrics = send("GET", "/metrics", "")->read_all();
+    std::uint64_t ended = 0;
+    for (std::size_t at = metrics.find(kCounter); at != std::string::npos;
+         at = metrics.find(kCounter, at + 1)) {
+      const std::string line = metrics.substr(at, metrics.find('\n', at) - at);
+      std::uint64_t count = 0;
+      EXPECT_TRUE(parse_number(line.substr(line.rfind(' ') + 1), count)) << line;
+      ended += count;
+    }
+    return ended;
+  }
+
+  // Once nothing runs or waits any more. Not before the server is through with all requests: what a
+  // client left may not even have come to the engine.
+  engine::Statistics at_rest() {
+    for (std::uint64_t begun = begun_; ended_requests() != begun; begun = begun_) {
       std::this_thread::yield();
     }
+    engine::Statistics now = engine_->statistics();
+    while (now.running_requests + now.queued_requests + now.running_sequences != 0) {
+      std::this_thread::yield();
+      now = engine_->statistics();
+    }
+    return now;
   }
 
   TinyModel model_;
-  std::shared_ptr<Engine> engine_;
+  std::atomic<std::uint64_t> begun_ = 0;  // requests
+  Engine *engine_ = nullptr;  // the server's, which ends it while its workers are still there
   std::unique_ptr<server::Server> server_;
   std::unique_ptr<server::http::InProcessTransport> transport_;
 };
@@ -246,8 +272,7 @@ TEST_P(ServiceLoad, EveryAnswerIsItsSingleRunAndNothingStays) {
   }
   EXPECT_GT(finished, kClients / 2);
 
-  wait_until_idle();
-  const engine::Statistics now = engine_->statistics();
+  const engine::Statistics now = at_rest();
   EXPECT_EQ(now.failed_requests, 0u);
   EXPECT_EQ(now.refused_requests, 0u);
   if (!GetParam().has_prefix_cache) {
@@ -269,7 +294,7 @@ TEST_P(ServiceLoad, AnswersThatWaitEndWithTheirClient) {
   for (const Exchange& exchange : exchanges) {
     exchange->leave();
   }
-  wait_until_idle();
+  EXPECT_EQ(at_rest().failed_requests, 0u);
   const Question asked = question(2);
   EXPECT_TRUE(told(asked, *send(asked)).is_whole);
 }
