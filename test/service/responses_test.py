@@ -73,7 +73,7 @@ class Chains(ResponsesCase):
         self.assertIsNone(after_told["instructions"])
 
     def test_unknown_previous(self):
-        error = self.create(404, previous_response_id="resp_nobody")["error"]
+        error = self.create(400, previous_response_id="resp_nobody")["error"]
         self.assertEqual(error["param"], "previous_response_id")
         self.assertEqual(error["code"], "previous_response_not_found")
         self.assertEqual(error["type"], "invalid_request_error")
@@ -86,7 +86,7 @@ class Chains(ResponsesCase):
                          (200, {"id": first["id"], "object": "response", "deleted": True}))
         self.assertEqual(self.fetch(first["id"], 404)["error"]["type"], "invalid_request_error")
         self.assertEqual(self.http.delete("/v1/responses/" + first["id"]).status_code, 404)
-        self.create(404, previous_response_id=first["id"])
+        self.create(400, previous_response_id=first["id"])
         for path in ("/input_items", "?include[]=message.output_text.logprobs"):
             self.fetch(first["id"] + path, 404)
 
@@ -95,7 +95,7 @@ class Chains(ResponsesCase):
         self.assertIs(first["store"], False)
         self.fetch(first["id"], 404)
         self.fetch(first["id"] + "/input_items", 404)
-        self.create(404, previous_response_id=first["id"])
+        self.create(400, previous_response_id=first["id"])
 
     def test_output_of_an_unknown_call(self):
         first = self.create()
@@ -119,7 +119,7 @@ class Chains(ResponsesCase):
             reply = httpx.request(method, f"{url}/{first['id']}{path}", headers=other)
             self.assertEqual(reply.status_code, 404, f"{method} {path}: {reply.text}")
         reply = httpx.post(url, json={**body, "previous_response_id": first["id"]}, headers=other)
-        self.assertEqual(reply.status_code, 404)
+        self.assertEqual(reply.status_code, 400)
         reply = httpx.post(url, json={**body, "input": [
             {"type": "item_reference", "id": first["output"][0]["id"]}]}, headers=other)
         self.assertEqual(reply.status_code, 404)

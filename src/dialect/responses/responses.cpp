@@ -36,7 +36,8 @@ std::vector<Message> read_previous(FieldReader& fields, Echo& echo, const std::s
   const std::string& id = *echo.previous_response_id;
   auto previous = store == nullptr ? std::nullopt : store->get(caller, id);
   if (!previous.has_value()) {
-    fields.fail(Failure(FailureKind::not_found,
+    // Of the API: 404 is for what a path names.
+    fields.fail(Failure(FailureKind::invalid,
                         concat("Previous response with id ", quote(id), " not found."),
                         fields.path_of(name), "previous_response_not_found"));
     return {};

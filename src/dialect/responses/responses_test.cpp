@@ -312,8 +312,9 @@ TEST_F(Responses, PreviousResponseIsOfTheSameCaller) {
   answer(first, text_answer("a"));
   EXPECT_TRUE(store_->get("me", "resp_one").has_value());
   const Failure failure = refuse(body_with(R"("previous_response_id":"resp_one")"), "other");
-  EXPECT_EQ(failure.kind, FailureKind::not_found);
+  EXPECT_EQ(failure.kind, FailureKind::invalid);
   EXPECT_EQ(failure.field, "previous_response_id");
+  EXPECT_EQ(failure.code, "previous_response_not_found");
 }
 
 TEST_F(Responses, ItemsCanBeReferredTo) {
