@@ -231,6 +231,55 @@ TEST(Engine, ReasoningThatIsNotToldApartIsNotCounted) {
   }
 }
 
+std::string content_bytes(const Told& told) {
+  std::string bytes;
+  for (const ScoredToken& token : told.scored) {
+    bytes += token.is_content ? token.bytes : "";
+  }
+  return bytes;
+}
+
+TEST(Engine, ScoresOfContentAreOfItsTextAlone) {
+  constexpr std::string_view kOpen = "{{ messages[0].content }}<|im_start|><think>";
+  struct Case {
+    std::string_view script, content, bytes;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"a, b</think>\n\nIt is.", "It is.", "It is."},
+           {"a</think><b", "<b", "><b"},  // of a token with both
+           {"a</think>think>", "think>", "think>"},
+           {"never ends", "never ends", "never ends"},
+       }) {
+    const auto engine = engine_of(one.script, kOpen, "hermes");
+    Request request = question();
+    request.top_log_probabilities = 0;
+    const Told told = ask(*engine, request).choices[0];
+    EXPECT_EQ(told.content, one.content);
+    EXPECT_EQ(content_bytes(told), one.bytes) << one.script;
+    EXPECT_GE(told.scored.size(), told.end->tokens);
+    request.reasoning.is_separate = false;
+    EXPECT_EQ(content_bytes(ask(*engine, request).choices[0]), one.script);
+  }
+}
+
+TEST(Engine, ScoresOfCallsAndOfStopStringsAreOfNoContent) {
+  const auto engine =
+      engine_of("Well, <b> \n<tool_call>\n{\"name\": \"add\", \"arguments\": {}}\n</tool_call>",
+                testing::kToolTemplate, "hermes");
+  Request request = question();
+  request.top_log_probabilities = 0;
+  conversation(request).tools = {{.name = "add"}};
+  const Told told = ask(*engine, request).choices[0];
+  ASSERT_EQ(told.calls.size(), 1u);
+  EXPECT_EQ(content_bytes(told), told.content);
+  EXPECT_EQ(told.scored.size(), told.end->tokens);
+  request.stop = {"<b>"};
+  const Told stopped = ask(*engine, request).choices[0];
+  EXPECT_EQ(stopped.content, "Well, ");
+  EXPECT_TRUE(content_bytes(stopped).starts_with("Well,"));
+  EXPECT_EQ(content_bytes(stopped).find('b'), std::string::npos);
+}
+
 TEST(Engine, CallsOfToolsAreTold) {
   const std::string call =
       "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_call>";

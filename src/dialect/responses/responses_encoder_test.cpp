@@ -234,16 +234,18 @@ TEST(ResponsesEncoder, IsCancelledWhenItsClientLeaves) {
 TEST(ResponsesEncoder, ScoredTokensGoWithTheirText) {
   ResponseSettings scored = settings();
   scored.has_log_probabilities = true;
-  const auto token = [](std::string bytes) {
-    return std::vector<ScoredToken>{
-        {.token = 1, .bytes = std::move(bytes), .log_probability = -0.5}};
+  const auto token = [](std::string bytes, bool is_content) {
+    return ScoredToken{
+        .token = 1, .bytes = std::move(bytes), .log_probability = -0.5, .is_content = is_content};
   };
-  const auto items = stream(std::move(scored), {event(Started{}),
-                                                {.scored = token("r"), .what = ReasoningDelta{"r"}},
-                                                {.scored = token("a"), .what = ContentDelta{""}},
-                                                {.scored = token("b"), .what = ContentDelta{"ab"}},
-                                                {.scored = token("c"), .what = ChoiceEnded{}},
-                                                ended()});
+  const auto items =
+      stream(std::move(scored), {event(Started{}),
+                                 {.scored = {token("r", false)}, .what = ReasoningDelta{"r"}},
+                                 {.scored = {token("m", false), token("a", true), token("b", true)},
+                                  .what = ContentDelta{"ab"}},
+                                 {.scored = {token("c", true)}, .what = ContentDelta{"c"}},
+                                 {.scored = {token("e", false)}, .what = ChoiceEnded{}},
+                                 ended()});
   const std::string one = R"("logprob":-0.5,"bytes":[)";
   const std::string a = concat(R"({"token":"a",)", one, R"(97],"top_logprobs":[]})");
   const std::string b = concat(R"({"token":"b",)", one, R"(98],"top_logprobs":[]})");
