@@ -73,7 +73,6 @@ TEST_F(Responses, RefusesByName) {
       {R"("conversation":"c")", "conversation"},
       {R"("prompt":{"id":"p"})", "prompt"},
       {R"("context_management":[])", "context_management"},
-      {R"("truncation":"auto")", "truncation"},
       {R"("truncation":"some")", "truncation"},
       {R"("max_output_tokens":0)", "max_output_tokens"},
       {R"("max_tool_calls":0)", "max_tool_calls"},
@@ -179,6 +178,14 @@ TEST_F(Responses, ReadsItemsAsTurns) {
   EXPECT_EQ(turns[3].tool_call_id, "c2");
   EXPECT_EQ(turns[3].name, "g");
   EXPECT_EQ(turns[4].content, "r1");
+}
+
+TEST_F(Responses, TruncationDropsTheOldest) {
+  EXPECT_FALSE(conversation_of(body_with("")).drops_oldest);
+  EXPECT_FALSE(conversation_of(body_with(R"("truncation":"disabled")")).drops_oldest);
+  const ResponseExchange exchange = accept(body_with(R"("truncation":"auto")"));
+  EXPECT_TRUE(std::get<Conversation>(exchange.exchange.request.input).drops_oldest);
+  EXPECT_THAT(exchange.exchange.encoder->body(), HasSubstr(R"("truncation":"auto")"));
 }
 
 TEST_F(Responses, ReadsToolsAndTheirChoice) {
