@@ -44,8 +44,8 @@ std::string_view final_status(const Ended& ended, const std::optional<ChoiceEnde
   return end->reason == StopReason::length ? "incomplete" : "completed";
 }
 
-// The API's streams know three ends, of which none is told of cancelled responses: "incomplete" is the
-// one that all clients take for an end that is neither the whole answer nor an error.
+// The API's streams know three ends, of which none is told of cancelled responses: "incomplete" is
+// the one that all clients take for an end that is neither the whole answer nor an error.
 std::string_view final_event(std::string_view status) {
   if (status == "failed") {
     return "response.failed";

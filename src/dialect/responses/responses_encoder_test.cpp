@@ -199,9 +199,9 @@ TEST(ResponsesEncoder, ALimitLeavesItIncomplete) {
 TEST(ResponsesEncoder, ACancelledStreamEndsIncomplete) {
   ResponseSettings background = settings();
   background.is_background = true;
-  const auto items = stream(std::move(background),
-                            {event(Started{}), event(ContentDelta{"a"}),
-                             event(ChoiceEnded{.reason = StopReason::cancelled}), ended()});
+  const auto items =
+      stream(std::move(background), {event(Started{}), event(ContentDelta{"a"}),
+                                     event(ChoiceEnded{.reason = StopReason::cancelled}), ended()});
   EXPECT_EQ(items.back().event, "response.incomplete");
   EXPECT_THAT(items.back().data, HasSubstr(R"("status":"cancelled")"));
   EXPECT_THAT(items.back().data, HasSubstr(R"("incomplete_details":null)"));

@@ -111,7 +111,10 @@ TEST_F(Responses, RefusesByName) {
       {R"("tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"regex"}}])",
        "tools[0].format.definition"},
       {R"("tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"lark",)"
-       R"("definition":"start: \"x\""}}])",
+       R"("definition":"start: \"x\" start"}}])",
+       "tools[0].format.definition"},
+      {R"("tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"abnf",)"
+       R"("definition":"x"}}])",
        "tools[0].format.syntax"},
       {R"("tools":[{"type":"function"}])", "tools[0].name"},
       {R"("tools":[{"type":"function","name":"f"},{"type":"function","name":"f"}])",
