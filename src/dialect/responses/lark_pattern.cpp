@@ -17,6 +17,7 @@
 namespace zllm::dialect::responses {
 namespace {
 
+constexpr std::size_t kMaxGrammarBytes = std::size_t{64} << 10;
 // Rules that are used often are written as often.
 constexpr std::size_t kMaxPatternBytes = std::size_t{64} << 10;
 constexpr std::size_t kMaxDepth = 64;  // of rules and brackets
@@ -99,6 +100,10 @@ bool is_whole(std::string_view regex) {
 class LarkReader {
  public:
   Result<std::string> read(std::string_view grammar) {
+    if (grammar.size() > kMaxGrammarBytes) {
+      return Error{Code::invalid_argument, concat("the Lark grammar has ", grammar.size(),
+                                                  " bytes, more than ", kMaxGrammarBytes)};
+    }
     ZLLM_TRY(words_, lark_words(grammar));
     ZLLM_TRY(read_statements());
     if (!rules_.contains("start")) {
@@ -160,36 +165,10 @@ class LarkReader {
     if (is_common_.contains(name) || !rules_.emplace(name, at_).second) {
       return refusal(concat("has the rule ", quote(name), " twice, again"));
     }
-    while (!ends_rule()) {
+    while (word().kind != LarkKind::line_end) {
       ++at_;
     }
     return {};
-  }
-
-  // At the end of a line after which the rule does not go on with another choice; else at a word of
-  // the rule.
-  bool ends_rule() {
-    std::size_t next = at_;
-    while (next < words_.size() && words_[next].kind == LarkKind::line_end) {
-      ++next;
-    }
-    if (next == at_) {
-      depth_ += is_sign("(") || is_sign("[") ? 1U : 0U;
-      depth_ -= depth_ > 0 && (is_sign(")") || is_sign("]")) ? 1U : 0U;
-      return false;
-    }
-    const bool is_over = next == words_.size();
-    const bool goes_on =
-        !is_over &&
-        (depth_ > 0 || (words_[next].kind == LarkKind::sign && words_[next].text == "|"));
-    if (goes_on) {
-      // Line ends within a rule mean nothing.
-      words_.erase(words_.begin() + static_cast<std::ptrdiff_t>(at_),
-                   words_.begin() + static_cast<std::ptrdiff_t>(next));
-      return ends_rule();
-    }
-    depth_ = 0;
-    return true;
   }
 
   // %import common.A, %import common (A, B), either -> NAME.
@@ -215,6 +194,9 @@ class LarkReader {
       ++at_;
       std::string own(name);
       if (take_sign("->")) {
+        if (word().kind != LarkKind::name) {
+          return unexpected();
+        }
         own = word().text;
         ++at_;
       }
@@ -435,7 +417,6 @@ class LarkReader {
 
   std::vector<LarkWord> words_;
   std::size_t at_ = 0;
-  std::size_t depth_ = 0;                     // of brackets, while statements are read
   std::map<std::string, std::size_t> rules_;  // where their choices begin
   std::map<std::string, std::string_view> is_common_;
   std::map<std::string, Pattern> made_;

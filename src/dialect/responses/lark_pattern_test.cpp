@@ -158,6 +158,7 @@ TEST(LarkPattern, WhatIsNotFollowedIsToldWithItsLine) {
 }
 
 TEST(LarkPattern, HasLimits) {
+  EXPECT_THAT(refusal("start: \"" + std::string(70000, 'x') + "\""), HasSubstr("more than"));
   std::string grammar = "start: r0 r0\n";
   for (int i = 0; i < 30; ++i) {
     grammar += "r" + std::to_string(i) + ": r" + std::to_string(i + 1) + " r" +

@@ -103,10 +103,33 @@ class Splitter {
   std::vector<LarkWord> words_;
 };
 
+std::vector<LarkWord> without_breaks(const std::vector<LarkWord>& words) {
+  std::vector<LarkWord> out;
+  std::size_t depth = 0;
+  for (const LarkWord& word : words) {
+    if (word.kind == LarkKind::line_end) {
+      if (depth == 0 && !out.empty()) {
+        out.push_back(word);
+      }
+      continue;
+    }
+    const bool is_sign = word.kind == LarkKind::sign;
+    while (is_sign && word.text == "|" && !out.empty() && out.back().kind == LarkKind::line_end) {
+      out.pop_back();
+    }
+    depth += is_sign && (word.text == "(" || word.text == "[") ? 1U : 0U;
+    depth -= is_sign && depth > 0 && (word.text == ")" || word.text == "]") ? 1U : 0U;
+    out.push_back(word);
+  }
+  out.push_back(words.back());
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<LarkWord>> lark_words(std::string_view grammar) {
-  return Splitter(grammar).split();
+  ZLLM_TRY(const std::vector<LarkWord> words, Splitter(grammar).split());
+  return without_breaks(words);
 }
 
 }  // namespace zllm::dialect::responses

@@ -18,7 +18,8 @@ struct LarkWord {
   std::size_t line = 1;
 };
 
-// The last word is a line_end.
+// Ends of lines within brackets and before a "|" are left out: a rule goes on there. The last word
+// is a line_end.
 Result<std::vector<LarkWord>> lark_words(std::string_view grammar);
 
 }  // namespace zllm::dialect::responses
