@@ -474,8 +474,8 @@ class Requests(ResponsesCase):
                 ({"tools": [{"type": "file_search", "vector_store_ids": []}]}, "tools[0].type"),
                 ({"tools": [{"type": "function"}]}, "tools[0].name"),
                 ({"tools": [{"type": "custom", "name": "c", "format": {
-                    "type": "grammar", "syntax": "lark", "definition": 'start: "x"'}}]},
-                 "tools[0].format.syntax"),
+                    "type": "grammar", "syntax": "lark", "definition": 'start: "x" start?'}}]},
+                 "tools[0].format.definition"),
                 ({"tools": [function_tool("a b")]}, "tools[0].name"),
                 ({"tools": [function_tool(), function_tool()]}, "tools[1].name"),
                 ({"tool_choice": "required"}, "tool_choice"),
