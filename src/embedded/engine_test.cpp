@@ -243,7 +243,7 @@ TEST(Engine, TheOldestTurnsAreDroppedUntilThePromptFits) {
     conversation(request).drops_oldest = false;
     return *engine->count_prompt_tokens(request);
   };
-  for (const std::uint64_t room : {1, 100}) {
+  for (const std::uint64_t room : {std::uint64_t{1}, std::uint64_t{100}}) {
     Request request = long_request(kTurns);
     request.max_tokens = room;
     const std::string text = *engine->render(request);

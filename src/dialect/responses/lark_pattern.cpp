@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -162,7 +162,7 @@ class LarkReader {
       return unexpected();
     }
     ++at_;
-    if (is_common_.contains(name) || !rules_.emplace(name, at_).second) {
+    if (common_.contains(name) || !rules_.emplace(name, at_).second) {
       return refusal(concat("has the rule ", quote(name), " twice, again"));
     }
     while (word().kind != LarkKind::line_end) {
@@ -200,7 +200,7 @@ class LarkReader {
         own = word().text;
         ++at_;
       }
-      is_common_.emplace(std::move(own), known->pattern);
+      common_.emplace(std::move(own), known->pattern);
     } while (is_list && take_sign(","));
     if ((is_list && !take_sign(")")) || word().kind != LarkKind::line_end) {
       return unexpected();
@@ -210,7 +210,7 @@ class LarkReader {
 
   // The rule's language; it stands where it is called.
   Result<Pattern> rule(const std::string& name, std::size_t depth) {
-    if (const auto common = is_common_.find(name); common != is_common_.end()) {
+    if (const auto common = common_.find(name); common != common_.end()) {
       return Pattern{std::string(common->second), Binding::row};
     }
     if (const auto made = made_.find(name); made != made_.end()) {
@@ -418,7 +418,7 @@ class LarkReader {
   std::vector<LarkWord> words_;
   std::size_t at_ = 0;
   std::map<std::string, std::size_t> rules_;  // where their choices begin
-  std::map<std::string, std::string_view> is_common_;
+  std::map<std::string, std::string_view> common_;
   std::map<std::string, Pattern> made_;
   std::set<std::string> open_;
 };
