@@ -148,7 +148,10 @@ class SchemaChecker {
  public:
   // can_follow: null where nothing may be left out.
   SchemaChecker(const Json& root, const PatternTest *can_follow)
-      : root_(root), can_follow_(can_follow), bounds_(bounds_within(root)) {}
+      : root_(root),
+        can_follow_(can_follow),
+        bounds_(bounds_within(root)),
+        has_large_factors_(has_large_factors(root)) {}
 
   Result<Json> check(const Json& schema, const std::string& pointer, std::size_t depth);
   // References and base addresses together need a resolver of addresses.
@@ -175,6 +178,7 @@ class SchemaChecker {
   const Json& root_;
   const PatternTest *can_follow_;
   std::vector<double> bounds_;  // of numbers, in all of the root
+  bool has_large_factors_;
   bool has_references_ = false;
   std::string nested_id_;  // where one is
   std::vector<SchemaPattern> patterns_;
@@ -318,8 +322,14 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
   if (is_bound(key)) {
     return held_bound(key, value, bounds_);
   }
-  if (double factor = 0; key == "multipleOf" && value.as_number(factor) && factor <= 0) {
-    return refusal("has a multipleOf that is not above 0", pointer);
+  if (double factor = 0; key == "multipleOf" && value.as_number(factor)) {
+    if (factor <= 0) {
+      return refusal("has a multipleOf that is not above 0", pointer);
+    }
+    if (has_large_factors_) {
+      return refusal("has values of multipleOf that are too large to be held to together,",
+                     pointer);
+    }
   }
   return value;
 }

@@ -69,9 +69,42 @@ void collect_bounds(const Json& value, std::vector<double>& out) {
   }
 }
 
-// What an excluded bound is for the compiler, which takes two kinds of them for numbers within: those
-// so large that one more is the same float, and whole ones where the other bound differs only after
-// the point.
+struct Factors {
+  std::vector<double> values;
+  bool may_meet = false;
+};
+
+void collect_factors(const Json& value, Factors& out) {
+  if (const Json::Array *items = value.as_array()) {
+    for (const Json& item : *items) {
+      collect_factors(item, out);
+    }
+  } else if (const Json::Object *members = value.as_object()) {
+    for (const auto& [key, member] : *members) {
+      double factor = 0;
+      if (key == "multipleOf" && member.as_number(factor)) {
+        out.values.push_back(factor);
+      }
+      out.may_meet = out.may_meet || key == "$ref" || key.ends_with("Of");
+      collect_factors(member, out);
+    }
+  }
+}
+
+// Brought to whole numbers, as the compiler does it in 32 bits.
+bool is_product_held(double a, double b) {
+  constexpr int kPlaces = 10;
+  const auto is_whole = [](double value) { return std::floor(value) == value; };
+  for (int i = 0; i < kPlaces && !(is_whole(a) && is_whole(b)); ++i) {
+    a *= 10;
+    b *= 10;
+  }
+  return a * b <= double{std::numeric_limits<std::uint32_t>::max()};
+}
+
+// What an excluded bound is for the compiler, which takes two kinds of them for numbers within:
+// those so large that one more is the same float, and whole ones where the other bound differs only
+// after the point.
 double moved_inward(double bound, bool is_upper, std::span<const double> others) {
   const double sign = is_upper ? -1.0 : 1.0;
   const double from = sign * bound;  // as if it were a lower one
@@ -81,18 +114,16 @@ double moved_inward(double bound, bool is_upper, std::span<const double> others)
   if (std::abs(from) >= kTwoTo53) {
     return sign * next();
   }
-  const bool is_met = from >= 0 && std::floor(from) == from &&
-                      std::ranges::any_of(others, [&](double other) {
-                        return sign * other > from && sign * other < from + 1;
-                      });
+  const bool is_met =
+      from >= 0 && std::floor(from) == from && std::ranges::any_of(others, [&](double other) {
+        return sign * other > from && sign * other < from + 1;
+      });
   return is_met ? sign * next() : bound;
 }
 
 }  // namespace
 
-bool is_bound(std::string_view key) {
-  return std::ranges::find(kBounds, key) != kBounds.end();
-}
+bool is_bound(std::string_view key) { return std::ranges::find(kBounds, key) != kBounds.end(); }
 
 std::vector<double> bounds_within(const Json& root) {
   std::vector<double> out;
@@ -123,6 +154,24 @@ Json held_bound(std::string_view key, const Json& bound, std::span<const double>
   }
   const double held = is_upper ? std::min(value, kMost) : std::max(value, -kMost);
   return held == told && is_exact_number(bound) ? bound : Json(held);
+}
+
+bool has_large_factors(const Json& root) {
+  constexpr std::size_t kMaxFactors = 1000;  // each is held against each
+  Factors factors;
+  collect_factors(root, factors);
+  const std::vector<double>& values = factors.values;
+  if (!factors.may_meet || values.size() > kMaxFactors) {
+    return factors.may_meet;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i + 1; j < values.size(); ++j) {
+      if (!is_product_held(values[i], values[j])) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 std::string_view bound_name(std::string_view key, const Json& schema) {

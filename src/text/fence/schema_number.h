@@ -21,6 +21,10 @@ std::vector<double> bounds_within(const Json& root);
 // meet.
 Json held_bound(std::string_view key, const Json& bound, std::span<const double> others);
 
+// Whether factors of multipleOf may meet that the compiler cannot multiply with each other, which
+// it does where a number has several.
+bool has_large_factors(const Json& root);
+
 // The keyword as the compiler knows it: Draft 4 writes "exclusiveMinimum": true beside "minimum".
 std::string_view bound_name(std::string_view key, const Json& schema);
 

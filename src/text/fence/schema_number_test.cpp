@@ -147,8 +147,8 @@ void check(const Rule& rule, Form form, std::mt19937& random) {
   const auto fence = make(schema);
   if (!fence.ok()) {
     for (int quarter = -20; quarter <= 20; ++quarter) {
-      const std::string value = concat(quarter < 0 ? "-" : "", std::abs(quarter) / 4, ".",
-                                       std::abs(quarter) % 4 * 25);
+      const std::string value =
+          concat(quarter < 0 ? "-" : "", std::abs(quarter) / 4, ".", std::abs(quarter) % 4 * 25);
       EXPECT_FALSE(rule.step.empty() && rule.holds(value))
           << schema << " " << value << " " << fence.error().message;
     }
@@ -184,8 +184,9 @@ TEST(SchemaNumber, WhatIsExcludedIsNeverWritten) {
 
 TEST(SchemaNumber, NumbersAtRandomAreWithinTheirBounds) {
   constexpr auto kEnds = std::to_array<std::string_view>(
-      {"", "-2", "-1.5", "-1.25", "-1", "-0.75", "-0.5", "-0.1", "-0.05", "0", "-0.0", "0.05",
-       "0.1", "0.5", "0.75", "1", "1.25", "1.5", "2", "2.05", "9", "9.5", "10", "99.9"});
+      {"",      "-2",  "-1.5", "-1.25", "-1",  "-0.75", "-0.5", "-0.1",
+       "-0.05", "0",   "-0.0", "0.05",  "0.1", "0.5",   "0.75", "1",
+       "1.25",  "1.5", "2",    "2.05",  "9",   "9.5",   "10",   "99.9"});
   constexpr auto kSteps =
       std::to_array<std::string_view>({"", "", "", "0.25", "0.1", "0.01", "0.5", "1.5", "2", "3"});
   std::mt19937 random(11);
@@ -207,10 +208,10 @@ TEST(SchemaNumber, EveryExcludedWholeBoundIsHeld) {
       for (const std::string_view rest : {"5", "1", "05", "99"}) {
         const bool is_negative = whole < 0;
         const std::string excluded = to_text(whole);
-        const std::string above = concat(is_negative ? "-" : "",
-                                         is_negative ? -whole - 1 : whole, ".", rest);
-        const std::string below = concat(whole > 0 ? "" : "-", whole > 0 ? whole - 1 : -whole, ".",
-                                         rest);
+        const std::string above =
+            concat(is_negative ? "-" : "", is_negative ? -whole - 1 : whole, ".", rest);
+        const std::string below =
+            concat(whole > 0 ? "" : "-", whole > 0 ? whole - 1 : -whole, ".", rest);
         check({.lower = excluded, .upper = above, .excludes_lower = true}, form, random);
         check({.lower = below, .upper = excluded, .excludes_upper = true}, form, random);
       }
@@ -219,7 +220,8 @@ TEST(SchemaNumber, EveryExcludedWholeBoundIsHeld) {
 }
 
 TEST(SchemaNumber, LargeExcludedBoundsAreHeld) {
-  for (const std::string_view bound : {"9007199254740992", "9007199254740993", "36028797018963968"}) {
+  for (const std::string_view bound :
+       {"9007199254740992", "9007199254740993", "36028797018963968"}) {
     const std::string above = concat(R"({"type":"integer","exclusiveMinimum":)", bound, "}");
     const std::string below = concat(R"({"type":"integer","exclusiveMaximum":-)", bound, "}");
     EXPECT_FALSE(accepts(**make(above), bound)) << above;
@@ -227,6 +229,21 @@ TEST(SchemaNumber, LargeExcludedBoundsAreHeld) {
     EXPECT_FALSE(accepts(**make(below), concat("-", bound))) << below;
     EXPECT_TRUE(accepts(**make(below), concat("-", bound, "0"))) << below;
   }
+}
+
+TEST(SchemaNumber, FactorsThatMeetAreHeldToTogether) {
+  const auto both = [](std::string_view a, std::string_view b) {
+    return concat(R"({"type":"number","multipleOf":)", a, R"(,"allOf":[{"multipleOf":)", b, "}]}");
+  };
+  EXPECT_TRUE(accepts(**make(both("4", "0.6")), "12"));
+  EXPECT_FALSE(accepts(**make(both("4", "0.6")), "4"));
+  for (const std::string& schema :
+       {both("65537", "65539"), both("65537", "65537"), both("0.0000001", "1000")}) {
+    const auto fence = make(schema);
+    ASSERT_FALSE(fence.ok()) << schema;
+    EXPECT_NE(fence.error().message.find("'/multipleOf'"), std::string::npos);
+  }
+  EXPECT_TRUE(make(R"({"properties":{"a":{"multipleOf":65537},"b":{"multipleOf":65539}}})").ok());
 }
 
 TEST(SchemaNumber, BoundsThatNothingMeetsStayAsTheyAre) {
