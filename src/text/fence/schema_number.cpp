@@ -69,6 +69,9 @@ void collect_bounds(const Json& value, std::vector<double>& out) {
   }
 }
 
+// What makes one schema of several.
+constexpr auto kJoining = std::to_array<std::string_view>({"$ref", "allOf", "anyOf", "oneOf"});
+
 struct Factors {
   std::vector<double> values;
   bool may_meet = false;
@@ -85,7 +88,7 @@ void collect_factors(const Json& value, Factors& out) {
       if (key == "multipleOf" && member.as_number(factor)) {
         out.values.push_back(factor);
       }
-      out.may_meet = out.may_meet || key == "$ref" || key.ends_with("Of");
+      out.may_meet = out.may_meet || std::ranges::find(kJoining, key) != kJoining.end();
       collect_factors(member, out);
     }
   }
