@@ -120,6 +120,9 @@ std::string_view finish_reason(StopReason reason) {
 
 void append_scored(std::string& out, const std::vector<ScoredToken>& tokens) {
   for (const ScoredToken& scored : tokens) {
+    if (!scored.is_content) {
+      continue;
+    }
     JsonWriter json;
     json.begin_object();
     write_token(json, scored);

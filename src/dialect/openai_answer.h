@@ -25,7 +25,7 @@ void write_fingerprint(JsonWriter& json, const AnswerFacts& facts);
 void write_usage(JsonWriter& json, const Usage& usage);
 void write_timings(JsonWriter& json, const AnswerTimings& timings, const Usage& usage);
 
-// Elements of an array of log-probabilities, appended with commas between.
+// Elements of an array of log-probabilities, of content alone, appended with commas between.
 void append_scored(std::string& out, const std::vector<ScoredToken>& tokens);
 
 // "stop", "length" or "tool_calls".

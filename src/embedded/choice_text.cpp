@@ -1,6 +1,7 @@
 #include <zllm/embedded/choice_text.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -36,23 +37,37 @@ ChoiceText::ChoiceText(std::uint32_t choice, ChoiceParts parts)
     : choice_(choice),
       parts_(std::move(parts)),
       detokenizer_(parts_.tokenizer),
+      scored_(parts_.is_reasoning_open),
       is_reasoning_(parts_.is_reasoning_open) {}
+
+// Whether the event tells all of the last token, so that no content comes of it any more.
+bool ChoiceText::is_whole(const Event& event) const {
+  const auto *reasoning = std::get_if<ReasoningDelta>(&event.what);
+  return reasoning != nullptr ? scored_.ends_with(reasoning->text)
+                              : !std::holds_alternative<ContentDelta>(event.what);
+}
 
 void ChoiceText::add(const engine::TokenChosen& token, std::vector<Event>& out) {
   if (is_ended_) {
     return;
   }
   ++tokens_;
+  const bool was_reasoning = is_reasoning_;
+  const bool is_special = parts_.tokenizer.is_special(token.token);
+  if (is_special) {
+    add_text(detokenizer_.flush(), false, out);
+  }
+  const std::size_t told = out.size();
   if (token.log_probabilities) {
     log_probability_ += token.log_probabilities->chosen.log_probability;
-    scored_.push_back(scored_token(parts_.tokenizer, *token.log_probabilities));
+    scored_.begin(scored_token(parts_.tokenizer, *token.log_probabilities));
   }
-  const bool was_reasoning = is_reasoning_;
-  if (parts_.tokenizer.is_special(token.token)) {
-    add_text(detokenizer_.flush(), false, out);
-    add_text(parts_.tokenizer.token_bytes(token.token), true, out);
-  } else {
-    add_text(detokenizer_.add(token.token), false, out);
+  add_text(is_special ? std::string(parts_.tokenizer.token_bytes(token.token))
+                      : detokenizer_.add(token.token),
+           is_special, out);
+  scored_.end();
+  if (out.size() > told && is_whole(out.back())) {
+    std::ranges::move(scored_.take_passed(), std::back_inserter(out.back().scored));
   }
   if (was_reasoning || is_reasoning_) {
     ++reasoning_tokens_;
@@ -110,6 +125,7 @@ void ChoiceText::add_text(std::string_view text, bool is_special, std::vector<Ev
   if (text.empty() || is_ended_) {
     return;
   }
+  scored_.append(text, is_special);
   if (parts_.parser == nullptr) {
     if (!is_special) {
       pass(family::Content{std::string(text)}, out);
@@ -135,6 +151,7 @@ void ChoiceText::pass(const family::Content& content, std::vector<Event>& out) {
   if (parts_.tells_calls_alone) {
     return;
   }
+  scored_.enter_content();
   std::string text = parts_.stops.add(content.text);
   if (!text.empty()) {
     emit(ContentDelta{std::move(text)}, out);
@@ -147,6 +164,10 @@ void ChoiceText::pass(const family::Content& content, std::vector<Event>& out) {
 void ChoiceText::pass(family::Reasoning reasoning, std::vector<Event>& out) {
   is_reasoning_ = !reasoning.ends;
   flush_content(out);
+  scored_.leave_content();
+  if (reasoning.ends) {
+    scored_.end_reasoning();
+  }
   if (!reasoning.text.empty()) {
     emit(ReasoningDelta{std::move(reasoning.text)}, out);
   }
@@ -159,6 +180,7 @@ void ChoiceText::pass(family::CallBegin begin, std::vector<Event>& out) {
   }
   has_calls_ = true;
   flush_content(out);
+  scored_.leave_content();
   if (begin.id.empty()) {
     begin.id = concat("call_", random_name(kCallNameLength));
   }
@@ -167,12 +189,14 @@ void ChoiceText::pass(family::CallBegin begin, std::vector<Event>& out) {
 }
 
 void ChoiceText::pass(family::CallArguments arguments, std::vector<Event>& out) {
+  scored_.leave_content();
   if (!arguments.json.empty()) {
     emit(CallDelta{.call = arguments.call, .arguments = std::move(arguments.json)}, out);
   }
 }
 
 void ChoiceText::pass(family::CallEnd call, std::vector<Event>& out) {
+  scored_.leave_content();
   emit(CallFinished{.call = call.call}, out);
   if (!parts_.allows_parallel_calls && !is_cut_) {
     end(StopReason::calls, out);
@@ -209,7 +233,10 @@ void ChoiceText::end(StopReason reason, std::vector<Event>& out) {
 }
 
 void ChoiceText::emit(decltype(Event::what) what, std::vector<Event>& out) {
-  out.push_back({.choice = choice_, .scored = std::exchange(scored_, {}), .what = std::move(what)});
+  const auto *content = std::get_if<ContentDelta>(&what);
+  std::vector<ScoredToken> scored =
+      content != nullptr ? scored_.take_content(content->text) : scored_.take_passed();
+  out.push_back({.choice = choice_, .scored = std::move(scored), .what = std::move(what)});
 }
 
 }  // namespace zllm

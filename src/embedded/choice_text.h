@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <zllm/embedded/event.h>
+#include <zllm/embedded/scored_text.h>
 #include <zllm/engine/event.h>
 #include <zllm/text/detokenizer.h>
 #include <zllm/text/family/output_parser.h>
@@ -54,6 +55,7 @@ class ChoiceText {
 
  private:
   void add_text(std::string_view text, bool is_special, std::vector<Event>& out);
+  bool is_whole(const Event& event) const;
   void pass(std::vector<text::family::Piece> pieces, std::vector<Event>& out);
   void pass(const text::family::Content& content, std::vector<Event>& out);
   void pass(text::family::Reasoning reasoning, std::vector<Event>& out);
@@ -69,7 +71,7 @@ class ChoiceText {
   std::uint32_t choice_;
   ChoiceParts parts_;
   text::Detokenizer detokenizer_;
-  std::vector<ScoredToken> scored_;  // that no event has told yet
+  ScoredText scored_;  // empty where log-probabilities were not asked for
   std::uint64_t tokens_ = 0;
   std::uint64_t reasoning_tokens_ = 0;
   double log_probability_ = 0;

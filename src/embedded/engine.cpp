@@ -57,8 +57,8 @@ class LoadedEngine final : public Engine {
                                  parts_.model->info().limits.vocabulary);
   }
   EngineInfo describe(double usual_temperature) const;
-  // context: as for make_prompt.
-  Outcome<Prompt> checked_prompt(const Request& request, std::uint64_t context = 0) const;
+  // refuses_long: as for make_prompt.
+  Outcome<Prompt> checked_prompt(const Request& request, bool refuses_long = false) const;
   Outcome<std::unique_ptr<engine::Fence>> make_fence(const Request& request, const Prompt& prompt,
                                                      bool is_reasoning_open) const;
   Outcome<engine::Request> engine_request(const Request& request, const Prompt& prompt) const;
@@ -121,9 +121,10 @@ Status LoadedEngine::start(const EngineOptions& options) {
   return {};
 }
 
-Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request, std::uint64_t context) const {
+Outcome<Prompt> LoadedEngine::checked_prompt(const Request& request, bool refuses_long) const {
   ZLLM_TRY(check_request(request, tokenizer()));
-  ZLLM_TRY(Prompt prompt, make_prompt(parts_.text, guard_, request, context));
+  const PromptLimit limit{.context = info_.context, .refuses_long = refuses_long};
+  ZLLM_TRY(Prompt prompt, make_prompt(parts_.text, guard_, request, limit));
   const std::string field =
       std::holds_alternative<Conversation>(request.input) ? "messages" : "prompt";
   if (prompt.tokens.empty()) {
@@ -247,7 +248,7 @@ AnswerPlan LoadedEngine::answer_plan(const Request& request, Prompt prompt,
 }
 
 Outcome<std::unique_ptr<Answer>> LoadedEngine::submit(Request request) {
-  ZLLM_TRY(Prompt prompt, checked_prompt(request, info_.context));
+  ZLLM_TRY(Prompt prompt, checked_prompt(request, true));
   ZLLM_TRY(engine::Request made, engine_request(request, prompt));
   const bool is_chat = std::holds_alternative<Conversation>(request.input);
   const bool is_open = is_chat && family::is_reasoning_open(family_, prompt.text);

@@ -220,6 +220,73 @@ TEST(Engine, AnAnswerNeedNotBeOpened) {
   EXPECT_EQ(*engine->render(request), "<|im_start|>user: Hi<|im_end|>");
 }
 
+// A rule, so many turns and a question, of which the toy's context holds some.
+Request long_request(int turns, int first = 0) {
+  Request request = question();
+  std::vector<Message>& messages = conversation(request).messages;
+  messages = {{.role = Role::system, .content = "rule"}};
+  for (int i = first; i < turns; ++i) {
+    messages.push_back({.role = Role::user, .content = concat("question ", i, ".")});
+    messages.push_back({.role = Role::assistant, .content = concat("answer ", i, ".")});
+  }
+  messages.push_back({.role = Role::user, .content = "last"});
+  conversation(request).drops_oldest = true;
+  return request;
+}
+
+TEST(Engine, TheOldestTurnsAreDroppedUntilThePromptFits) {
+  constexpr int kTurns = 60;
+  constexpr std::uint64_t kContext = testing::ScriptedModel::kContext;
+  const auto engine = engine_of("Fine.");
+  const auto whole_length = [&](int first) {
+    Request request = long_request(kTurns, first);
+    conversation(request).drops_oldest = false;
+    return *engine->count_prompt_tokens(request);
+  };
+  for (const std::uint64_t room : {std::uint64_t{1}, std::uint64_t{100}}) {
+    Request request = long_request(kTurns);
+    request.max_tokens = room;
+    const std::string text = *engine->render(request);
+    int first = 0;
+    while (first < kTurns && text.find(concat("question ", first, ".")) == std::string::npos) {
+      ++first;
+    }
+    ASSERT_GT(first, 0);
+    ASSERT_LT(first, kTurns);
+    EXPECT_EQ(text, *engine->render(long_request(kTurns, first)));
+    EXPECT_LE(whole_length(first) + room, kContext);
+    EXPECT_GT(whole_length(first - 1) + room, kContext);
+    EXPECT_EQ(ask(*engine, request).started->prompt_tokens, whole_length(first));
+  }
+}
+
+TEST(Engine, RoomThatIsNotToBeHadDropsNoMoreThanItMust) {
+  const auto engine = engine_of("Fine.");
+  Request request = long_request(60);
+  const std::string text = *engine->render(request);
+  request.max_tokens = 100000;
+  EXPECT_EQ(*engine->render(request), text);
+  Request fits = long_request(2);
+  fits.max_tokens = 100000;
+  EXPECT_NE(engine->render(fits)->find("question 0"), std::string::npos);
+}
+
+TEST(Engine, WhatCannotBeDroppedIsStillTooLong) {
+  const auto engine = engine_of("Fine.");
+  Request request = long_request(60);
+  conversation(request).drops_oldest = false;
+  EXPECT_EQ(refusal(*engine, request).kind, FailureKind::too_long);
+  for (const int turns : {0, 3}) {
+    Request long_end = long_request(turns);
+    std::string& last = *conversation(long_end).messages.back().content;
+    for (int i = 0; i < 300; ++i) {
+      last += " word";
+    }
+    EXPECT_EQ(refusal(*engine, long_end).kind, FailureKind::too_long);
+    EXPECT_GT(*engine->count_prompt_tokens(long_end), 512u);
+  }
+}
+
 TEST(Engine, ReasoningThatIsNotToldApartIsNotCounted) {
   const auto engine =
       engine_of("<think>a</think>b", "{{ messages[0].content }}<|im_start|><think>", "hermes");
@@ -229,6 +296,55 @@ TEST(Engine, ReasoningThatIsNotToldApartIsNotCounted) {
     const Heard heard = ask(*engine, request);
     EXPECT_EQ(heard.ended->usage.reasoning_tokens > 0, is_separate);
   }
+}
+
+std::string content_bytes(const Told& told) {
+  std::string bytes;
+  for (const ScoredToken& token : told.scored) {
+    bytes += token.is_content ? token.bytes : "";
+  }
+  return bytes;
+}
+
+TEST(Engine, ScoresOfContentAreOfItsTextAlone) {
+  constexpr std::string_view kOpen = "{{ messages[0].content }}<|im_start|><think>";
+  struct Case {
+    std::string_view script, content, bytes;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"a, b</think>\n\nIt is.", "It is.", "It is."},
+           {"a</think><b", "<b", "><b"},  // of a token with both
+           {"a</think>think>", "think>", "think>"},
+           {"never ends", "never ends", "never ends"},
+       }) {
+    const auto engine = engine_of(one.script, kOpen, "hermes");
+    Request request = question();
+    request.top_log_probabilities = 0;
+    const Told told = ask(*engine, request).choices[0];
+    EXPECT_EQ(told.content, one.content);
+    EXPECT_EQ(content_bytes(told), one.bytes) << one.script;
+    EXPECT_GE(told.scored.size(), told.end->tokens);
+    request.reasoning.is_separate = false;
+    EXPECT_EQ(content_bytes(ask(*engine, request).choices[0]), one.script);
+  }
+}
+
+TEST(Engine, ScoresOfCallsAndOfStopStringsAreOfNoContent) {
+  const auto engine =
+      engine_of("Well, <b> \n<tool_call>\n{\"name\": \"add\", \"arguments\": {}}\n</tool_call>",
+                testing::kToolTemplate, "hermes");
+  Request request = question();
+  request.top_log_probabilities = 0;
+  conversation(request).tools = {{.name = "add"}};
+  const Told told = ask(*engine, request).choices[0];
+  ASSERT_EQ(told.calls.size(), 1u);
+  EXPECT_EQ(content_bytes(told), told.content);
+  EXPECT_EQ(told.scored.size(), told.end->tokens);
+  request.stop = {"<b>"};
+  const Told stopped = ask(*engine, request).choices[0];
+  EXPECT_EQ(stopped.content, "Well, ");
+  EXPECT_TRUE(content_bytes(stopped).starts_with("Well,"));
+  EXPECT_EQ(content_bytes(stopped).find('b'), std::string::npos);
 }
 
 TEST(Engine, CallsOfToolsAreTold) {

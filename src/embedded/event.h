@@ -16,6 +16,7 @@ struct ScoredToken {
   std::string bytes;                  // what it stands for, not always whole characters
   double log_probability = 0;         // NaN: none, as of the first token of an echoed prompt
   std::vector<ScoredToken> top = {};  // alternatives, likelier first
+  bool is_content = false;            // a part of it is of the event's content
 };
 
 // Before any delta.
@@ -77,7 +78,9 @@ struct Ended {
 
 struct Event {
   std::uint32_t choice = 0;
-  // Tokens of this choice that were chosen since its last event, where log-probabilities are asked.
+  // Tokens of this choice that no event before has told, where log-probabilities are asked: those
+  // of the event's text, after those of markers before it. A token whose text is held back comes
+  // later.
   std::vector<ScoredToken> scored = {};
   std::variant<Started, ContentDelta, ReasoningDelta, CallStarted, CallDelta, CallFinished,
                ChoiceEnded, Ended>

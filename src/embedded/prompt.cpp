@@ -6,6 +6,7 @@
 #include <zllm/base/text.h>
 #include <zllm/base/utf8.h>
 #include <zllm/embedded/conversation_json.h>
+#include <zllm/embedded/oldest_turns.h>
 #include <zllm/embedded/random_name.h>
 
 namespace zllm {
@@ -41,7 +42,7 @@ Outcome<std::string> cut_at(std::string rendered, const std::string& mark) {
 constexpr std::uint64_t kBytesOfToken = 64;
 
 // Whether a beginning of the text alone is too long for the context, by so much that the cut does
-// not matter.
+// not matter. context: 0 = no text is.
 Outcome<Done> check_beginning(const ModelText& text, const Request& request,
                               std::string_view rendered, std::uint64_t context) {
   if (context == 0 || rendered.size() / kBytesOfToken <= context) {
@@ -56,9 +57,10 @@ Outcome<Done> check_beginning(const ModelText& text, const Request& request,
   return Done();
 }
 
+// Of the request's conversation, or of what is left of it.
 Outcome<Prompt> of_conversation(const ModelText& text, text::PromptGuard guard,
-                                const Request& request, std::uint64_t context) {
-  const Conversation& conversation = std::get<Conversation>(request.input);
+                                const Request& request, const Conversation& conversation,
+                                std::uint64_t context) {
   ZLLM_TRY(const text::ChatTemplate chosen, choose_template(text, conversation));
   const std::string mark =
       conversation.continues_last_message ? concat("END", random_name(24)) : std::string();
@@ -90,6 +92,81 @@ Outcome<Prompt> of_conversation(const ModelText& text, text::PromptGuard guard,
                 .added_begin = 0,
                 .template_source = std::string(chosen.source())};
 }
+
+// With the fewest turns left out that make room for the answer: as much as it may take where that
+// is to be had, else for its first token.
+class FittingPrompt {
+ public:
+  FittingPrompt(const ModelText& text, const text::PromptGuard& guard, const Request& request,
+                const PromptLimit& limit)
+      : text_(text),
+        guard_(guard),
+        request_(request),
+        limit_(limit),
+        conversation_(std::get<Conversation>(request.input)),
+        turns_(conversation_),
+        room_(std::max<std::uint64_t>(request.max_tokens.value_or(1), 1)) {}
+
+  Outcome<Prompt> make() {
+    Outcome<Prompt> whole = without(0, limit_.context);
+    if (fits(whole) || is_refused(whole)) {
+      return whole;
+    }
+    Outcome<Prompt> shortest = without(turns_.count(), limit_.context);
+    if (is_refused(shortest)) {
+      return shortest;
+    }
+    if (!fits(shortest)) {
+      room_ = 1;
+      if (fits(whole)) {
+        return whole;
+      }
+    }
+    if (!fits(shortest)) {
+      return limit_.refuses_long ? shortest : without(turns_.count(), 0);
+    }
+    return between(std::move(shortest));
+  }
+
+ private:
+  Outcome<Prompt> without(std::size_t count, std::uint64_t context) const {
+    return of_conversation(text_, guard_, request_, turns_.without(count), context);
+  }
+  bool fits(Outcome<Prompt>& prompt) const {
+    return prompt.ok() && prompt->tokens.size() + room_ <= limit_.context;
+  }
+  static bool is_refused(const Outcome<Prompt>& prompt) {
+    return !prompt.ok() && prompt.error().kind != FailureKind::too_long;
+  }
+
+  // fitting: without all turns.
+  Outcome<Prompt> between(Outcome<Prompt> fitting) const {
+    std::size_t too_few = 0;
+    std::size_t enough = turns_.count();
+    while (enough - too_few > 1) {
+      const std::size_t middle = too_few + (enough - too_few) / 2;
+      Outcome<Prompt> tried = without(middle, limit_.context);
+      if (is_refused(tried)) {
+        return tried;
+      }
+      if (fits(tried)) {
+        enough = middle;
+        fitting = std::move(tried);
+      } else {
+        too_few = middle;
+      }
+    }
+    return fitting;
+  }
+
+  const ModelText& text_;
+  const text::PromptGuard& guard_;
+  const Request& request_;
+  const PromptLimit& limit_;
+  const Conversation& conversation_;
+  OldestTurns turns_;
+  std::uint64_t room_;
+};
 
 Outcome<Prompt> of_text(const ModelText& text, const Request& request, const std::string& raw,
                         std::uint64_t context) {
@@ -152,9 +229,12 @@ Failure too_long(const Request& request, std::string_view length, std::uint64_t 
 }
 
 Outcome<Prompt> make_prompt(const ModelText& text, const text::PromptGuard& guard,
-                            const Request& request, std::uint64_t context) {
-  if (std::holds_alternative<Conversation>(request.input)) {
-    return of_conversation(text, guard, request, context);
+                            const Request& request, const PromptLimit& limit) {
+  const std::uint64_t context = limit.refuses_long ? limit.context : 0;
+  if (const auto *conversation = std::get_if<Conversation>(&request.input)) {
+    return conversation->drops_oldest
+               ? FittingPrompt(text, guard, request, limit).make()
+               : of_conversation(text, guard, request, *conversation, context);
   }
   const RawPrompt& raw = std::get<RawPrompt>(request.input);
   if (const auto *words = std::get_if<std::string>(&raw.prompt)) {

@@ -22,17 +22,20 @@ struct Prompt {
   std::string template_source = {};  // of a conversation
 };
 
+struct PromptLimit {
+  std::uint64_t context;      // of the model
+  bool refuses_long = false;  // a prompt that cannot fit, before all of it is encoded
+};
+
 // The template for the conversation. Refuses models without one, and tools where the template does
 // not read them.
 Outcome<text::ChatTemplate> choose_template(const ModelText& text,
                                             const Conversation& conversation);
 // Renders, and encodes so that text of users never becomes control tokens. Errors of the template
 // itself are the request's.
-// context: of the model where a prompt that cannot fit shall be refused before all of it is
-// encoded; 0 = never.
 // guard: unused yet, of the model's tokenizer; each prompt works on a copy, which costs little.
 Outcome<Prompt> make_prompt(const ModelText& text, const text::PromptGuard& guard,
-                            const Request& request, std::uint64_t context);
+                            const Request& request, const PromptLimit& limit);
 
 Failure too_long(const Request& request, std::string_view length, std::uint64_t context);
 

@@ -43,6 +43,7 @@ std::vector<ScoredToken> echoed_scores(const text::Tokenizer& tokenizer, const E
                         .bytes = std::string(tokenizer.token_bytes(echo.tokens[i])),
                         .log_probability = std::numeric_limits<double>::quiet_NaN()});
     }
+    scored.back().is_content = true;
   }
   return scored;
 }

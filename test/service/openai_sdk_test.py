@@ -216,9 +216,10 @@ class OpenAiResponses(Case):
         self.assertEqual(rest[-1].response.output_text, self.create().output_text)
 
     def test_unknown_previous_response(self):
-        with self.assertRaises(openai.NotFoundError) as caught:
+        with self.assertRaises(openai.BadRequestError) as caught:
             self.create(previous_response_id="resp_of_nobody")
         self.assertEqual(caught.exception.param, "previous_response_id")
+        self.assertEqual(caught.exception.code, "previous_response_not_found")
 
 
 if __name__ == "__main__":

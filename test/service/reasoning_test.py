@@ -5,6 +5,7 @@ import unittest
 
 import json_schema
 from harness import ROOT, Case, at_once, shared_server, user, weather_tool
+from openai_stream import both
 
 CHAT = "/v1/chat/completions"
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 10, "maximum": 99}},
@@ -136,10 +137,19 @@ class Reasoning(Case):
         message, _, _ = self.ask(reasoning_budget=12, stop=[word])
         self.assertEqual(message["reasoning_content"], free["reasoning_content"])
 
-    def test_log_probabilities_cover_all(self):
-        answer = self.post(CHAT, self.body(reasoning_budget=6, logprobs=True, max_tokens=30))
-        tokens = answer["choices"][0]["logprobs"]["content"]
-        self.assertIn(answer["usage"]["completion_tokens"] - len(tokens), (0, 1))
+    def test_log_probabilities_are_of_the_text_alone(self):
+        choice = both(self, CHAT, **self.body(reasoning_budget=6, logprobs=True,
+                                              max_tokens=30)).choices[0]
+        self.assertTrue(choice.text)
+        self.assertEqual("".join(token["token"] for token in choice.scores), choice.text)
+        stream = self.events("/v1/responses", {
+            "model": self.model, "input": "What is two and two?", "temperature": 0,
+            "reasoning_budget": 6, "max_output_tokens": 30,
+            "include": ["message.output_text.logprobs"]})
+        final = stream[-1][1]["response"]
+        self.assertEqual([item["type"] for item in final["output"]], ["reasoning", "message"])
+        part = final["output"][1]["content"][0]
+        self.assertEqual("".join(token["token"] for token in part["logprobs"]), part["text"])
 
     def test_history_keeps_reasoning_out_or_in(self):
         self.ask(messages=[user("Hi"), {"role": "assistant", "content": "Hello",

@@ -157,6 +157,21 @@ class Streams(Case):
                                             call, result])
         self.assertEqual(by_hand["usage"]["input_tokens"], second["usage"]["input_tokens"])
 
+    def test_custom_call_by_a_lark_grammar(self):
+        definition = ('start: line (LF line)~1\nline: KEY ": " (INT | quoted)\n'
+                      'quoted: "\\"" /[a-c]{1,3}/ "\\""\nKEY: "x".."z"\n'
+                      '%import common (LF, INT -> ANY)\nINT: "0".."9" ~ 2\n')
+        tool = {"type": "custom", "name": "pick", "format": {
+            "type": "grammar", "syntax": "lark", "definition": definition}}
+        fields = {"tools": [tool], "tool_choice": {"type": "custom", "name": "pick"},
+                  "max_output_tokens": 100, "parallel_tool_calls": False}
+        stream, whole = self.stream(**fields), self.whole(**fields)
+        call = stream.item("custom_tool_call")
+        line = '[x-z]: ([0-9]{2}|"[a-c]{1,3}")'
+        self.assertRegex(call["input"], f"^{line}\n{line}$")
+        self.assertEqual(whole["output"][0]["input"], call["input"])
+        self.assertEqual(stream.final["tools"][0], {"description": None, **tool})
+
     def test_a_refused_request_is_no_stream(self):
         error = self.post("/v1/responses", {"model": self.model, "stream": True, "input": "x " * 30000},
                           400)["error"]

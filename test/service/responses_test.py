@@ -73,7 +73,7 @@ class Chains(ResponsesCase):
         self.assertIsNone(after_told["instructions"])
 
     def test_unknown_previous(self):
-        error = self.create(404, previous_response_id="resp_nobody")["error"]
+        error = self.create(400, previous_response_id="resp_nobody")["error"]
         self.assertEqual(error["param"], "previous_response_id")
         self.assertEqual(error["code"], "previous_response_not_found")
         self.assertEqual(error["type"], "invalid_request_error")
@@ -86,7 +86,7 @@ class Chains(ResponsesCase):
                          (200, {"id": first["id"], "object": "response", "deleted": True}))
         self.assertEqual(self.fetch(first["id"], 404)["error"]["type"], "invalid_request_error")
         self.assertEqual(self.http.delete("/v1/responses/" + first["id"]).status_code, 404)
-        self.create(404, previous_response_id=first["id"])
+        self.create(400, previous_response_id=first["id"])
         for path in ("/input_items", "?include[]=message.output_text.logprobs"):
             self.fetch(first["id"] + path, 404)
 
@@ -95,7 +95,7 @@ class Chains(ResponsesCase):
         self.assertIs(first["store"], False)
         self.fetch(first["id"], 404)
         self.fetch(first["id"] + "/input_items", 404)
-        self.create(404, previous_response_id=first["id"])
+        self.create(400, previous_response_id=first["id"])
 
     def test_output_of_an_unknown_call(self):
         first = self.create()
@@ -119,11 +119,44 @@ class Chains(ResponsesCase):
             reply = httpx.request(method, f"{url}/{first['id']}{path}", headers=other)
             self.assertEqual(reply.status_code, 404, f"{method} {path}: {reply.text}")
         reply = httpx.post(url, json={**body, "previous_response_id": first["id"]}, headers=other)
-        self.assertEqual(reply.status_code, 404)
+        self.assertEqual(reply.status_code, 400)
         reply = httpx.post(url, json={**body, "input": [
             {"type": "item_reference", "id": first["output"][0]["id"]}]}, headers=other)
         self.assertEqual(reply.status_code, 404)
         self.assertEqual(httpx.get(f"{url}/{first['id']}", headers=own).json(), first)
+
+
+class Truncation(ResponsesCase):
+    OLD = [{"role": "user", "content": "x " * 30000}, {"role": "assistant", "content": "y"},
+           {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"},
+           {"type": "function_call_output", "call_id": "c", "output": "z"}]
+    GUIDE = {"role": "developer", "content": "Be brief."}
+    LAST = {"role": "user", "content": "Name three colours."}
+
+    def test_the_oldest_are_dropped(self):
+        cut = self.create(input=[self.GUIDE, *self.OLD, self.LAST], truncation="auto",
+                          instructions="Be kind.")
+        kept = self.create(input=[self.GUIDE, self.LAST], instructions="Be kind.")
+        self.assertEqual(cut["truncation"], "auto")
+        self.assertEqual(cut["usage"]["input_tokens"], kept["usage"]["input_tokens"])
+        self.assertEqual(text_of(cut), text_of(kept))
+        counted = self.post("/v1/responses/input_tokens", {
+            "model": self.model, "input": [*self.OLD, self.LAST], "truncation": "auto"})
+        self.assertLess(counted["input_tokens"], cut["usage"]["input_tokens"])
+
+    def test_what_is_stored_is_whole(self):
+        first = self.create(input=[*self.OLD, self.LAST], truncation="auto")
+        self.assertEqual(len(self.fetch(first["id"] + "/input_items")["data"]), 5)
+        more = {"previous_response_id": first["id"], "input": "And more?"}
+        self.assertEqual(self.create(400, **more)["error"]["code"], "context_length_exceeded")
+        self.assertEqual(self.create(**more, truncation="auto")["truncation"], "auto")
+
+    def test_only_where_asked_and_possible(self):
+        for fields in ({"truncation": "disabled"}, {}):
+            error = self.create(400, input=[*self.OLD, self.LAST], **fields)["error"]
+            self.assertEqual(error["code"], "context_length_exceeded")
+        error = self.create(400, input=self.OLD[0]["content"], truncation="auto")["error"]
+        self.assertEqual((error["code"], error["param"]), ("context_length_exceeded", "input"))
 
 
 class Storage(ResponsesCase):
@@ -422,7 +455,7 @@ class Requests(ResponsesCase):
         call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
         for fields, field in (
                 ({"conversation": "conv_1"}, "conversation"), ({"prompt": {"id": "p"}}, "prompt"),
-                ({"truncation": "auto"}, "truncation"), ({"n": 2}, "n"), ({"colour": 1}, "colour"),
+                ({"truncation": "some"}, "truncation"), ({"n": 2}, "n"), ({"colour": 1}, "colour"),
                 ({"temperature": 3}, "temperature"), ({"temperature": "hot"}, "temperature"),
                 ({"top_p": 2}, "top_p"), ({"top_logprobs": 21}, "top_logprobs"),
                 ({"max_output_tokens": 0}, "max_output_tokens"),
@@ -441,8 +474,8 @@ class Requests(ResponsesCase):
                 ({"tools": [{"type": "file_search", "vector_store_ids": []}]}, "tools[0].type"),
                 ({"tools": [{"type": "function"}]}, "tools[0].name"),
                 ({"tools": [{"type": "custom", "name": "c", "format": {
-                    "type": "grammar", "syntax": "lark", "definition": 'start: "x"'}}]},
-                 "tools[0].format.syntax"),
+                    "type": "grammar", "syntax": "lark", "definition": 'start: "x" start?'}}]},
+                 "tools[0].format.definition"),
                 ({"tools": [function_tool("a b")]}, "tools[0].name"),
                 ({"tools": [function_tool(), function_tool()]}, "tools[1].name"),
                 ({"tool_choice": "required"}, "tool_choice"),

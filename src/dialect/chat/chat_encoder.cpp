@@ -1,5 +1,6 @@
 #include <zllm/dialect/chat/chat_encoder.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -82,12 +83,17 @@ void ChatEncoder::send(const Event& event, std::string_view delta, std::string_v
   JsonWriter json(chunk_begin_);
   json.begin_array("choices").begin_object().integer("index", event.choice);
   json.raw("delta", delta);
-  if (answer_.has_log_probabilities && !event.scored.empty()) {
-    std::string scored;
+  std::string scored;
+  if (answer_.has_log_probabilities) {
     append_scored(scored, event.scored);
-    write_log_probabilities(json, scored);
-  } else {
+  }
+  // Whoever asked for some is told at the end that there were none.
+  const bool tells_none =
+      answer_.has_log_probabilities && !reason.empty() && !choices_[event.choice].has_scores;
+  if (scored.empty() && !tells_none) {
     json.null("logprobs");
+  } else {
+    write_log_probabilities(json, scored);
   }
   if (reason.empty()) {
     json.null("finish_reason");
@@ -134,6 +140,8 @@ void ChatEncoder::stream(const Event& event, std::vector<Item>& out) {
     send({.choice = event.choice, .scored = {}, .what = Started{}},
          R"({"role":"assistant","content":""})", "", out);
   }
+  choice.has_scores =
+      choice.has_scores || std::ranges::any_of(event.scored, &ScoredToken::is_content);
   if (const auto *content = std::get_if<ContentDelta>(&event.what)) {
     send(event, delta_of("content", content->text), "", out);
   } else if (const auto *reasoning = std::get_if<ReasoningDelta>(&event.what)) {
@@ -144,8 +152,6 @@ void ChatEncoder::stream(const Event& event, std::vector<Item>& out) {
     send(event, delta_of(*delta), "", out);
   } else if (const auto *finished = std::get_if<ChoiceEnded>(&event.what)) {
     send(event, "{}", finish_reason(finished->reason), out);
-  } else if (!event.scored.empty() && answer_.has_log_probabilities) {
-    send(event, "{}", "", out);
   }
 }
 

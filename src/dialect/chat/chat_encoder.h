@@ -36,7 +36,8 @@ class ChatEncoder final : public Encoder {
     bool is_open = false;  // its first chunk was sent
     std::string content, reasoning;
     std::vector<Call> calls;
-    std::string scored;  // JSON texts with commas between
+    std::string scored;       // JSON texts with commas between
+    bool has_scores = false;  // some were streamed
     StopReason reason = StopReason::end;
   };
 

@@ -151,12 +151,16 @@ std::vector<Event> scored_events() {
   const double never = -std::numeric_limits<double>::infinity();
   return {event(1, Started{}),
           event(1, ContentDelta{"a"},
-                {{.token = 1,
+                {{.token = 5, .bytes = "<", .log_probability = -1},
+                 {.token = 1,
                   .bytes = "a",
                   .log_probability = -0.5,
-                  .top = {{.token = 1, .bytes = "a", .log_probability = -0.5}}}}),
+                  .top = {{.token = 1, .bytes = "a", .log_probability = -0.5}},
+                  .is_content = true}}),
           event(0, ReasoningDelta{"r"}, {{.token = 2, .bytes = "r", .log_probability = 0}}),
-          event(1, CallFinished{}, {{.token = 3, .bytes = "\xc3", .log_probability = never}}),
+          event(1, ContentDelta{"\xef\xbf\xbd"},
+                {{.token = 3, .bytes = "\xc3", .log_probability = never, .is_content = true}}),
+          event(1, CallFinished{}, {{.token = 6, .bytes = ">", .log_probability = -1}}),
           event(0, ChoiceEnded{}, {{.token = 4, .bytes = "", .log_probability = -1}}),
           event(1, ChoiceEnded{}),
           event(0, ended())};
@@ -185,7 +189,7 @@ TEST(ChatEncoder, LogProbabilitiesAreTheSameStreamed) {
     ASSERT_TRUE(choice.find("index")->as_unsigned(index));
     if (const Json *scores = choice.find("logprobs"); !scores->is_null()) {
       const std::string text = scores->find("content")->dump();
-      streamed[index] += streamed[index].empty() ? "" : ",";
+      streamed[index] += streamed[index].empty() || text == "[]" ? "" : ",";
       streamed[index] += text.substr(1, text.size() - 2);
     }
   }

@@ -4,6 +4,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/dialect/json_writer.h>
+#include <zllm/dialect/responses/lark_pattern.h>
 
 namespace zllm::dialect::responses {
 namespace {
@@ -28,6 +29,17 @@ std::string whole_pattern(std::string_view pattern) {
     pattern.remove_suffix(1);
   }
   return concat("^(?:", pattern, ")$");
+}
+
+// Inputs are written within the form of calls of each model, mostly as JSON strings: only what is
+// one pattern can be held to there, in each form.
+std::string read_lark(FieldReader& format, std::string_view definition) {
+  const auto pattern = lark_pattern(definition);
+  if (!pattern.ok()) {
+    format.fail(unsupported_field(format.path_of("definition"), pattern.error().message));
+    return {};
+  }
+  return concat("^(?:", *pattern, ")$");
 }
 
 std::size_t escape_length(std::string_view begun) {
@@ -70,12 +82,9 @@ std::string read_custom_format(FieldReader& tool) {
     if (format.word("type", {"text", "grammar"}) == "grammar") {
       format.require("syntax");
       format.require("definition");
-      if (format.word("syntax", {"lark", "regex"}) == "lark") {
-        format.fail(unsupported_field(format.path_of("syntax"),
-                                      "models write inputs as JSON strings, which a Lark grammar "
-                                      "cannot describe; use 'regex'"));
-      }
-      pattern = whole_pattern(format.text("definition").value_or(""));
+      const bool is_lark = format.word("syntax", {"lark", "regex"}) == "lark";
+      const std::string definition = format.text("definition").value_or("");
+      pattern = is_lark && format.ok() ? read_lark(format, definition) : whole_pattern(definition);
     }
     tool.keep(format.finish());
   }

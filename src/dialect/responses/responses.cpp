@@ -36,7 +36,8 @@ std::vector<Message> read_previous(FieldReader& fields, Echo& echo, const std::s
   const std::string& id = *echo.previous_response_id;
   auto previous = store == nullptr ? std::nullopt : store->get(caller, id);
   if (!previous.has_value()) {
-    fields.fail(Failure(FailureKind::not_found,
+    // Of the API: 404 is for what a path names.
+    fields.fail(Failure(FailureKind::invalid,
                         concat("Previous response with id ", quote(id), " not found."),
                         fields.path_of(name), "previous_response_not_found"));
     return {};
@@ -79,10 +80,6 @@ void read_refused(FieldReader& fields) {
   fields.refuse("image", "images are not read here");
   fields.refuse("moderation", "nothing is moderated here");
   fields.refuse({"n", "best_of"}, "a response has one answer");
-  const auto truncation = fields.word("truncation", {"auto", "disabled"});
-  if (truncation == "auto") {
-    fields.fail(unsupported_field("truncation", "no input is dropped; use 'disabled'"));
-  }
 }
 
 void read_limits(FieldReader& fields, Request& request, Echo& echo) {
@@ -127,7 +124,8 @@ std::string echo_members(const Json& body, const Request& request, const Echo& e
   json.raw("tool_choice", choice == nullptr || choice->is_null() ? "\"auto\"" : choice->dump());
   write_tools(json, conversation, custom);
   json.raw("text", output.text).raw("reasoning", output.reasoning);
-  json.text("truncation", "disabled").text("service_tier", "default");
+  json.text("truncation", conversation.drops_oldest ? "auto" : "disabled");
+  json.text("service_tier", "default");
   const Json *metadata = body.find("metadata");
   json.raw("metadata", metadata == nullptr || metadata->is_null() ? "{}" : metadata->dump());
   for (const std::string_view name :
@@ -155,6 +153,7 @@ Outcome<ResponseExchange> read(const Json& body, const AnswerFacts& facts,
   Conversation conversation{.messages = input.turns};
   echo.instructions = fields.text("instructions");
   add_instructions(echo.instructions, conversation.messages);
+  conversation.drops_oldest = fields.word("truncation", {"auto", "disabled"}) == "auto";
   read_tools(fields, conversation);
   request.input = std::move(conversation);
   read_limits(fields, request, echo);

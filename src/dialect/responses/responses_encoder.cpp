@@ -44,7 +44,8 @@ std::string_view final_status(const Ended& ended, const std::optional<ChoiceEnde
   return end->reason == StopReason::length ? "incomplete" : "completed";
 }
 
-// The API has no event of its own for a response that was cancelled.
+// The API's streams know three ends, of which none is told of cancelled responses: "incomplete" is
+// the one that all clients take for an end that is neither the whole answer nor an error.
 std::string_view final_event(std::string_view status) {
   if (status == "failed") {
     return "response.failed";
@@ -106,12 +107,8 @@ void ResponsesEncoder::take(const Event& event) {
   std::visit([this](const auto& what) { on(what); }, event.what);
 }
 
-// Only tokens of messages are told.
 void ResponsesEncoder::note_scored(const Event& event) {
-  const bool is_message = std::holds_alternative<ContentDelta>(event.what) ||
-                          (std::holds_alternative<ChoiceEnded>(event.what) && is_open_ &&
-                           items_.back().kind == ItemKind::message);
-  if (settings_.has_log_probabilities && is_message) {
+  if (settings_.has_log_probabilities) {
     append_scored(scored_, event.scored);
   }
 }
@@ -165,11 +162,6 @@ void ResponsesEncoder::on(const CallFinished& call) {
 }
 
 void ResponsesEncoder::on(const ChoiceEnded& end) {
-  if (is_open_) {
-    std::string& scored = items_.back().scored;
-    scored += scored.empty() || scored_.empty() ? "" : ",";
-    scored += std::exchange(scored_, {});
-  }
   const bool is_cut = end.reason == StopReason::length || end.reason == StopReason::cancelled;
   stop_item(is_cut ? "incomplete" : "completed");
   end_ = end;

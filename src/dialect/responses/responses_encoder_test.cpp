@@ -196,6 +196,17 @@ TEST(ResponsesEncoder, ALimitLeavesItIncomplete) {
   EXPECT_THAT(items.back().data, HasSubstr(R"("role":"assistant","status":"incomplete")"));
 }
 
+TEST(ResponsesEncoder, ACancelledStreamEndsIncomplete) {
+  ResponseSettings background = settings();
+  background.is_background = true;
+  const auto items =
+      stream(std::move(background), {event(Started{}), event(ContentDelta{"a"}),
+                                     event(ChoiceEnded{.reason = StopReason::cancelled}), ended()});
+  EXPECT_EQ(items.back().event, "response.incomplete");
+  EXPECT_THAT(items.back().data, HasSubstr(R"("status":"cancelled")"));
+  EXPECT_THAT(items.back().data, HasSubstr(R"("incomplete_details":null)"));
+}
+
 TEST(ResponsesEncoder, FailsInTheStream) {
   const Failure failure{FailureKind::internal, "It broke."};
   const auto items =
@@ -234,16 +245,18 @@ TEST(ResponsesEncoder, IsCancelledWhenItsClientLeaves) {
 TEST(ResponsesEncoder, ScoredTokensGoWithTheirText) {
   ResponseSettings scored = settings();
   scored.has_log_probabilities = true;
-  const auto token = [](std::string bytes) {
-    return std::vector<ScoredToken>{
-        {.token = 1, .bytes = std::move(bytes), .log_probability = -0.5}};
+  const auto token = [](std::string bytes, bool is_content) {
+    return ScoredToken{
+        .token = 1, .bytes = std::move(bytes), .log_probability = -0.5, .is_content = is_content};
   };
-  const auto items = stream(std::move(scored), {event(Started{}),
-                                                {.scored = token("r"), .what = ReasoningDelta{"r"}},
-                                                {.scored = token("a"), .what = ContentDelta{""}},
-                                                {.scored = token("b"), .what = ContentDelta{"ab"}},
-                                                {.scored = token("c"), .what = ChoiceEnded{}},
-                                                ended()});
+  const auto items =
+      stream(std::move(scored), {event(Started{}),
+                                 {.scored = {token("r", false)}, .what = ReasoningDelta{"r"}},
+                                 {.scored = {token("m", false), token("a", true), token("b", true)},
+                                  .what = ContentDelta{"ab"}},
+                                 {.scored = {token("c", true)}, .what = ContentDelta{"c"}},
+                                 {.scored = {token("e", false)}, .what = ChoiceEnded{}},
+                                 ended()});
   const std::string one = R"("logprob":-0.5,"bytes":[)";
   const std::string a = concat(R"({"token":"a",)", one, R"(97],"top_logprobs":[]})");
   const std::string b = concat(R"({"token":"b",)", one, R"(98],"top_logprobs":[]})");

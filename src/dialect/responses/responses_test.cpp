@@ -73,7 +73,6 @@ TEST_F(Responses, RefusesByName) {
       {R"("conversation":"c")", "conversation"},
       {R"("prompt":{"id":"p"})", "prompt"},
       {R"("context_management":[])", "context_management"},
-      {R"("truncation":"auto")", "truncation"},
       {R"("truncation":"some")", "truncation"},
       {R"("max_output_tokens":0)", "max_output_tokens"},
       {R"("max_tool_calls":0)", "max_tool_calls"},
@@ -112,7 +111,10 @@ TEST_F(Responses, RefusesByName) {
       {R"("tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"regex"}}])",
        "tools[0].format.definition"},
       {R"("tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"lark",)"
-       R"("definition":"start: \"x\""}}])",
+       R"("definition":"start: \"x\" start"}}])",
+       "tools[0].format.definition"},
+      {R"("tools":[{"type":"custom","name":"a","format":{"type":"grammar","syntax":"abnf",)"
+       R"("definition":"x"}}])",
        "tools[0].format.syntax"},
       {R"("tools":[{"type":"function"}])", "tools[0].name"},
       {R"("tools":[{"type":"function","name":"f"},{"type":"function","name":"f"}])",
@@ -179,6 +181,14 @@ TEST_F(Responses, ReadsItemsAsTurns) {
   EXPECT_EQ(turns[3].tool_call_id, "c2");
   EXPECT_EQ(turns[3].name, "g");
   EXPECT_EQ(turns[4].content, "r1");
+}
+
+TEST_F(Responses, TruncationDropsTheOldest) {
+  EXPECT_FALSE(conversation_of(body_with("")).drops_oldest);
+  EXPECT_FALSE(conversation_of(body_with(R"("truncation":"disabled")")).drops_oldest);
+  const ResponseExchange exchange = accept(body_with(R"("truncation":"auto")"));
+  EXPECT_TRUE(std::get<Conversation>(exchange.exchange.request.input).drops_oldest);
+  EXPECT_THAT(exchange.exchange.encoder->body(), HasSubstr(R"("truncation":"auto")"));
 }
 
 TEST_F(Responses, ReadsToolsAndTheirChoice) {
@@ -312,8 +322,9 @@ TEST_F(Responses, PreviousResponseIsOfTheSameCaller) {
   answer(first, text_answer("a"));
   EXPECT_TRUE(store_->get("me", "resp_one").has_value());
   const Failure failure = refuse(body_with(R"("previous_response_id":"resp_one")"), "other");
-  EXPECT_EQ(failure.kind, FailureKind::not_found);
+  EXPECT_EQ(failure.kind, FailureKind::invalid);
   EXPECT_EQ(failure.field, "previous_response_id");
+  EXPECT_EQ(failure.code, "previous_response_not_found");
 }
 
 TEST_F(Responses, ItemsCanBeReferredTo) {

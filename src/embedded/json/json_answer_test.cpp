@@ -101,6 +101,21 @@ TEST_F(JsonAnswerTest, EveryDialectAnswers) {
   }
 }
 
+TEST_F(JsonAnswerTest, TruncationDropsWhatDoesNotFit) {
+  std::string input;
+  for (int i = 0; i < 100; ++i) {
+    input += concat(R"({"role":"user","content":"Number )", i, R"("},)");
+  }
+  const std::string body = concat(R"({"model":"m","temperature":0,"input":[)", input,
+                                  R"({"role":"user","content":"Hi"}],"truncation":")");
+  const Json error = at(body_of("responses", body + R"(disabled"})", 400), "error");
+  EXPECT_EQ(*at(error, "code").as_string(), "context_length_exceeded");
+  EXPECT_EQ(*at(error, "param").as_string(), "input");
+  const Json response = body_of("responses", body + R"(auto"})", 200);
+  EXPECT_EQ(*at(response, "status").as_string(), "completed");
+  EXPECT_EQ(*at(response, "truncation").as_string(), "auto");
+}
+
 TEST_F(JsonAnswerTest, ErrorsHaveTheDialectsShapeAndStatus) {
   for (const std::string_view dialect : {"chat", "completions", "responses"}) {
     for (const std::string_view body : {"", "{", "[]", R"({"model": "\ud800"})"}) {

@@ -69,9 +69,6 @@ constexpr auto kSchemaLists =
     std::to_array<std::string_view>({"allOf", "anyOf", "oneOf", "prefixItems"});
 constexpr auto kSchemas =
     std::to_array<std::string_view>({"additionalItems", "additionalProperties", "items"});
-constexpr auto kBounds =
-    std::to_array<std::string_view>({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"});
-
 // Keywords that others look at: without one of them the rest may allow less than before.
 constexpr auto kLookedAt = std::to_array<std::string_view>(
     {"items", "patternProperties", "prefixItems", "properties", "type"});
@@ -151,7 +148,10 @@ class SchemaChecker {
  public:
   // can_follow: null where nothing may be left out.
   SchemaChecker(const Json& root, const PatternTest *can_follow)
-      : root_(root), can_follow_(can_follow) {}
+      : root_(root),
+        can_follow_(can_follow),
+        bounds_(bounds_within(root)),
+        has_large_factors_(has_large_factors(root)) {}
 
   Result<Json> check(const Json& schema, const std::string& pointer, std::size_t depth);
   // References and base addresses together need a resolver of addresses.
@@ -177,6 +177,8 @@ class SchemaChecker {
 
   const Json& root_;
   const PatternTest *can_follow_;
+  std::vector<double> bounds_;  // of numbers, in all of the root
+  bool has_large_factors_;
   bool has_references_ = false;
   std::string nested_id_;  // where one is
   std::vector<SchemaPattern> patterns_;
@@ -261,7 +263,8 @@ Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer
     if (key == "minProperties" && !least.ok()) {
       continue;
     }
-    Result<Json> checked = check_value(key, value, child(pointer, key), depth);
+    const std::string_view known = bound_name(key, schema);
+    Result<Json> checked = check_value(known, value, child(pointer, key), depth);
     if (!checked.ok() && widens() && !is_one_of(key, kLookedAt)) {
       continue;
     }
@@ -270,8 +273,7 @@ Result<Json> SchemaChecker::check(const Json& schema, const std::string& pointer
     }
     // Of choices that exclude each other, any one is exactly one.
     const bool is_choice = key == "oneOf" && schema.find("anyOf") == nullptr;
-    const std::string_view name = is_choice ? "anyOf" : bound_name(key, schema);
-    out.emplace_back(name, *std::move(checked));
+    out.emplace_back(is_choice ? "anyOf" : known, *std::move(checked));
   }
   return with_more(std::move(out), std::move(more));
 }
@@ -317,11 +319,17 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
   if (key == "const" || key == "enum") {
     ZLLM_TRY(check_constant(value, pointer));
   }
-  if (is_one_of(key, kBounds)) {
-    return held_bound(key, value);
+  if (is_bound(key)) {
+    return held_bound(key, value, bounds_);
   }
-  if (double factor = 0; key == "multipleOf" && value.as_number(factor) && factor <= 0) {
-    return refusal("has a multipleOf that is not above 0", pointer);
+  if (double factor = 0; key == "multipleOf" && value.as_number(factor)) {
+    if (factor <= 0) {
+      return refusal("has a multipleOf that is not above 0", pointer);
+    }
+    if (has_large_factors_) {
+      return refusal("has values of multipleOf that are too large to be held to together,",
+                     pointer);
+    }
   }
   return value;
 }

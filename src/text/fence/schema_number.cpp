@@ -1,6 +1,7 @@
 #include <zllm/text/fence/schema_number.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -11,6 +12,13 @@ namespace {
 constexpr double kTwoTo64 = 18446744073709551616.0;
 // The largest float below 2^63: the compiler counts in 64 bits.
 constexpr double kMost = 9223372036854774784.0;
+// From here on, one more is the same float for some.
+constexpr double kTwoTo53 = 9007199254740992.0;
+// Stands for an excluded 0: nearer ones have so many digits that patterns of them grow too large.
+constexpr double kLeast = 1e-20;
+
+constexpr auto kBounds =
+    std::to_array<std::string_view>({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"});
 
 struct Magnitude {
   std::uint64_t value = 0;
@@ -45,7 +53,86 @@ double float_at_most(std::uint64_t value) {
   return std::nextafter(nearest, 0.0);
 }
 
+void collect_bounds(const Json& value, std::vector<double>& out) {
+  if (const Json::Array *items = value.as_array()) {
+    for (const Json& item : *items) {
+      collect_bounds(item, out);
+    }
+  } else if (const Json::Object *members = value.as_object()) {
+    for (const auto& [key, member] : *members) {
+      double bound = 0;
+      if (is_bound(key) && member.as_number(bound)) {
+        out.push_back(bound);
+      }
+      collect_bounds(member, out);
+    }
+  }
+}
+
+// What makes one schema of several.
+constexpr auto kJoining = std::to_array<std::string_view>({"$ref", "allOf", "anyOf", "oneOf"});
+
+struct Factors {
+  std::vector<double> values;
+  bool may_meet = false;
+};
+
+void collect_factors(const Json& value, Factors& out) {
+  if (const Json::Array *items = value.as_array()) {
+    for (const Json& item : *items) {
+      collect_factors(item, out);
+    }
+  } else if (const Json::Object *members = value.as_object()) {
+    for (const auto& [key, member] : *members) {
+      double factor = 0;
+      if (key == "multipleOf" && member.as_number(factor)) {
+        out.values.push_back(factor);
+      }
+      out.may_meet = out.may_meet || std::ranges::find(kJoining, key) != kJoining.end();
+      collect_factors(member, out);
+    }
+  }
+}
+
+// Brought to whole numbers, as the compiler does it in 32 bits.
+bool is_product_held(double a, double b) {
+  constexpr int kPlaces = 10;
+  const auto is_whole = [](double value) { return std::floor(value) == value; };
+  for (int i = 0; i < kPlaces && !(is_whole(a) && is_whole(b)); ++i) {
+    a *= 10;
+    b *= 10;
+  }
+  return a * b <= double{std::numeric_limits<std::uint32_t>::max()};
+}
+
+// What an excluded bound is for the compiler, which takes two kinds of them for numbers within:
+// those so large that one more is the same float, and whole ones where the other bound differs only
+// after the point.
+double moved_inward(double bound, bool is_upper, std::span<const double> others) {
+  const double sign = is_upper ? -1.0 : 1.0;
+  const double from = sign * bound;  // as if it were a lower one
+  const auto next = [&] {
+    return from == 0 ? kLeast : std::nextafter(from, std::numeric_limits<double>::infinity());
+  };
+  if (std::abs(from) >= kTwoTo53) {
+    return sign * next();
+  }
+  const bool is_met =
+      from >= 0 && std::floor(from) == from && std::ranges::any_of(others, [&](double other) {
+        return sign * other > from && sign * other < from + 1;
+      });
+  return is_met ? sign * next() : bound;
+}
+
 }  // namespace
+
+bool is_bound(std::string_view key) { return std::ranges::find(kBounds, key) != kBounds.end(); }
+
+std::vector<double> bounds_within(const Json& root) {
+  std::vector<double> out;
+  collect_bounds(root, out);
+  return out;
+}
 
 bool is_exact_number(const Json& number) {
   Magnitude magnitude;
@@ -53,19 +140,41 @@ bool is_exact_number(const Json& number) {
          float_at_least(magnitude.value) == float_at_most(magnitude.value);
 }
 
-Json held_bound(std::string_view key, const Json& bound) {
+Json held_bound(std::string_view key, const Json& bound, std::span<const double> others) {
   double value = 0;
   if (!bound.as_number(value)) {
     return bound;
   }
+  const double told = value;
   const bool is_upper = key.ends_with("aximum");
   if (Magnitude magnitude; !is_exact_number(bound) && read_magnitude(bound, magnitude)) {
     value = is_upper == magnitude.is_negative ? float_at_least(magnitude.value)
                                               : float_at_most(magnitude.value);
     value = magnitude.is_negative ? -value : value;
   }
+  if (key.starts_with("exclusive")) {
+    value = moved_inward(value, is_upper, others);
+  }
   const double held = is_upper ? std::min(value, kMost) : std::max(value, -kMost);
-  return held == value && is_exact_number(bound) ? bound : Json(held);
+  return held == told && is_exact_number(bound) ? bound : Json(held);
+}
+
+bool has_large_factors(const Json& root) {
+  constexpr std::size_t kMaxFactors = 1000;  // each is held against each
+  Factors factors;
+  collect_factors(root, factors);
+  const std::vector<double>& values = factors.values;
+  if (!factors.may_meet || values.size() > kMaxFactors) {
+    return factors.may_meet;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i + 1; j < values.size(); ++j) {
+      if (!is_product_held(values[i], values[j])) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 std::string_view bound_name(std::string_view key, const Json& schema) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include <zllm/base/json.h>
 
@@ -9,9 +11,19 @@ namespace zllm::text {
 // Whether the grammar compiler, which reads numbers as 64-bit floats, reads this one as it stands.
 bool is_exact_number(const Json& number);
 
-// The bound of a number (minimum, maximum, exclusiveMinimum, exclusiveMaximum), moved inward to
-// what the grammar compiler can hold.
-Json held_bound(std::string_view key, const Json& bound);
+// Whether the keyword is a bound of numbers: minimum, maximum, exclusiveMinimum, exclusiveMaximum.
+bool is_bound(std::string_view key);
+
+// The bounds of numbers anywhere in a schema: allOf and references bring them together.
+std::vector<double> bounds_within(const Json& root);
+
+// The bound of that name, moved inward to what the grammar compiler can hold. others: that it may
+// meet.
+Json held_bound(std::string_view key, const Json& bound, std::span<const double> others);
+
+// Whether factors of multipleOf may meet that the compiler cannot multiply with each other, which
+// it does where a number has several.
+bool has_large_factors(const Json& root);
 
 // The keyword as the compiler knows it: Draft 4 writes "exclusiveMinimum": true beside "minimum".
 std::string_view bound_name(std::string_view key, const Json& schema);
