@@ -16,7 +16,7 @@ struct LogQueue::State {
   const std::function<std::string(std::uint64_t)> tell_lost;
   const LogLimits limits;
 
-  mutable std::mutex mutex;
+  std::mutex mutex;
   std::condition_variable filled;  // or closed
   std::condition_variable emptied;
   std::deque<std::string> lines;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <future>
+#include <latch>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -290,19 +291,17 @@ TEST(ServerTest, NamesThatAreNoHostsAreRefusedByTheOption) {
 TEST(ServerTest, ALogThatIsNotReadHoldsNoRequestUp) {
   std::promise<void> reading;
   const auto is_read = reading.get_future().share();
-  std::vector<std::string> log;
-  {
-    Bench bench({.log = [&log, is_read](std::string_view line) {
-      is_read.wait();
-      log.emplace_back(line);
-    }});
-    // More than the workers, the first of which would wait for the log.
-    for (int i = 0; i < 50; ++i) {
-      EXPECT_EQ(bench.send("GET", "/health").status, 200);
-    }
-    reading.set_value();
+  constexpr int kRequests = 50;  // more than the workers, which would wait for the log
+  std::latch logged(kRequests);
+  Bench bench({.log = [&logged, is_read](std::string_view) {
+    is_read.wait();
+    logged.count_down();
+  }});
+  for (int i = 0; i < kRequests; ++i) {
+    EXPECT_EQ(bench.send("GET", "/health").status, 200);
   }
-  EXPECT_EQ(log.size(), 50);
+  reading.set_value();
+  logged.wait();
 }
 
 TEST(ServerTest, LinesThatTheLogLosesAreCounted) {
