@@ -52,7 +52,7 @@ class Server(harness.Server):
         return self.context().wrap_socket(connect(self), server_hostname="localhost")
 
     def running(self):
-        self.watch.sendall(b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n")
+        self.watch.sendall(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n")
         text = read_response(self.stream)[2].decode()
         return int(re.search(r"^zllm_running_requests\{.*\} (\d+)", text, re.M)[1])
 
@@ -75,7 +75,7 @@ def body(what):
 def leave_http1(server, what, pause):
     text = body(what)
     with server.tls() as raw:
-        raw.sendall(b"POST %s HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n"
+        raw.sendall(b"POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n"
                     % (PATH.encode(), len(text)) + text)
         server.seconds_until(1)
         time.sleep(pause)

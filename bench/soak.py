@@ -188,7 +188,7 @@ class Server:
         await asyncio.get_running_loop().sock_connect(sock, (self.host, self.port))
         reader, writer = await asyncio.open_connection(sock=sock, limit=1024 if pause else 65536)
         text = b"" if body is None else json.dumps(body).encode()
-        writer.write(b"%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        writer.write(b"%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                      b"Content-Length: %d\r\nConnection: close\r\n\r\n"
                      % (method.encode(), path.encode(), len(text)) + text)
         try:

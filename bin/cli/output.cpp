@@ -1,5 +1,6 @@
 #include "output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,10 +23,16 @@ bool can_redraw() {
   return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
 }
 
+// Others that share the file may have made it one that does not wait by itself.
+bool is_full(int file) {
+  pollfd room{.fd = file, .events = POLLOUT, .revents = 0};
+  return errno == EAGAIN && poll(&room, 1, -1) >= 0;
+}
+
 Status write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(file, text.data(), text.size());
-    if (count < 0 && errno != EINTR) {
+    if (count < 0 && !is_full(file) && errno != EINTR) {
       return Error{Code::io, concat("cannot write the output: ", std::strerror(errno))};
     }
     text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
@@ -41,6 +48,8 @@ void warn(std::string_view message) {
   // Nobody is left to tell when stderr itself fails.
   static_cast<void>(write_all(STDERR_FILENO, concat("zllm: ", message, "\n")));
 }
+
+void write_log(std::string_view line) { static_cast<void>(write_all(STDERR_FILENO, line)); }
 
 Result<std::string> read_stdin() {
   std::string text;

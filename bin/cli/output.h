@@ -12,6 +12,8 @@ namespace zllm::cli {
 Status write_out(std::string_view text);
 // Writes a line to stderr, with the program's name in front.
 void warn(std::string_view message);
+// Writes a line with its end to stderr as it is; waits for the reader.
+void write_log(std::string_view line);
 Result<std::string> read_stdin();
 
 // "98.4 MB", as people read sizes.

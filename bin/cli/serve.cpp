@@ -9,8 +9,10 @@
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/server/allowed_hosts.h>
 #include <zllm/server/server.h>
 
+#include "output.h"
 #include "serve_options.h"
 #include "signals.h"
 
@@ -18,10 +20,6 @@ namespace zllm::cli {
 namespace {
 
 constexpr int kLoadCheckMilliseconds = 20;  // how often loading is looked at
-
-bool is_loopback(std::string_view host) {
-  return host.starts_with("127.") || host == "localhost" || host == "::1" || host == "[::1]";
-}
 
 // Whether a signal came, after waiting so long for one; -1 = for ever.
 bool wait_for_signal(const NotedSignals& signals, int milliseconds) {
@@ -44,7 +42,7 @@ void announce(const server::Server& server, const server::ServerOptions& options
   server.log().event("info", "listening",
                      concat("listening on ", is_encrypted ? "https" : "http", "://",
                             url_host(options.transport.host), ":", port));
-  if (!is_loopback(options.transport.host) && options.api_keys.empty()) {
+  if (options.api_keys.empty() && !server::is_loopback(options.transport.host)) {
     server.log().event("warning", "open",
                        "everybody who reaches this address may use the server: it has no API key");
   }
@@ -71,15 +69,15 @@ Status wait_for_models(const server::Server& server, const NotedSignals& signals
 }
 
 // A model cannot be stopped while it loads; nothing that it holds outlives the process.
-[[noreturn]] void leave_while_loading() {
+[[noreturn]] void leave_while_loading(const server::Server& server) {
+  server.log().flush();
   std::fflush(nullptr);
   std::_Exit(EXIT_SUCCESS);
 }
 
 Status run(const ServeOptions& given) {
   ZLLM_TRY(server::ServerOptions options, server_options(given));
-  // stdio locks the stream, so that a line in one call stays whole.
-  options.log = [](std::string_view line) { std::fwrite(line.data(), 1, line.size(), stderr); };
+  options.log = write_log;
   const NotedSignals signals;
   ZLLM_TRY(const auto server, server::Server::create(options));
   ZLLM_TRY(const auto transport, server::http::serve_network(options.transport, server->handler()));
@@ -97,7 +95,7 @@ Status run(const ServeOptions& given) {
   server->refuse_new();
   transport->stop(given.drain_seconds);
   if (server->models().is_loading()) {
-    leave_while_loading();
+    leave_while_loading(*server);
   }
   server->close();
   server->log().event("info", "stopped", "the server has ended");

@@ -1,6 +1,7 @@
 #include "serve_options.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/base/text_file.h>
+#include <zllm/server/allowed_hosts.h>
 #include <zllm/server/api_keys.h>
 
 #include "model_location.h"
@@ -73,6 +75,11 @@ void describe_access(ServeOptions& options, OptionTable& table) {
              options.api_key_file);
   table.list("cors-origin", "ORIGIN", "Pages of this origin may read answers (repeatable)",
              options.server.cors_origins);
+  table.list(
+      "allowed-hosts", "NAME",
+      "Host that requests may name, * = any (repeatable); not set = any, on loopback without "
+      "keys its own names",
+      options.server.allowed_hosts);
   table.text("tls-certificate", "PATH", "PEM file of the certificate chain",
              transport.tls_certificate);
   table.text("tls-key", "PATH", "PEM file of its key", transport.tls_key);
@@ -97,6 +104,8 @@ void describe_limits(ServeOptions& options, OptionTable& table) {
                seconds());
   table.number("write-timeout", "Seconds that a client may take nothing", limits.write_seconds,
                seconds());
+  table.number("max-priority", "Highest priority that a request may ask for; not set = any",
+               server.priority, Range<std::int32_t>{0, std::numeric_limits<std::int32_t>::max()});
   table.number("request-timeout", "Seconds from a request to the end of its answer",
                server.request_seconds, seconds());
   table.number("max-stored-responses", "Responses that are kept for later", server.store.responses,
@@ -230,6 +239,7 @@ Status check(const ServeOptions& options) {
   if (transport.tls_certificate.empty() != transport.tls_key.empty()) {
     return Error{Code::invalid_argument, "--tls-certificate and --tls-key need each other"};
   }
+  ZLLM_TRY(server::check_allowed_hosts(options.server.allowed_hosts));
   for (const std::string& origin : options.server.cors_origins) {
     if (!is_origin(origin)) {
       return Error{Code::invalid_argument,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include <zllm/base/text.h>
+#include <zllm/dialect/field_reader.h>
 #include <zllm/embedded/random_name.h>
 
 namespace zllm::server {
@@ -49,10 +51,16 @@ dialect::AnswerFacts facts_for(const ModelSet::Entry& model) {
           .identity = model.engine->info().identity};
 }
 
-void complete(const Services& services, const Call& call, Request& request) {
+Outcome<Done> complete(const Services& services, const Call& call, Request& request) {
+  const std::optional<std::int32_t> highest = services.options.limits.priority;
+  if (highest && request.priority > *highest) {
+    return dialect::wrong_value(
+        "priority", concat("must be at most ", *highest, " here, not ", request.priority));
+  }
   request.caller = call.caller;
   const double most = std::max(0.0, services.options.limits.request_seconds - call.seconds());
   request.time_limit_seconds = std::min(request.time_limit_seconds.value_or(most), most);
+  return Done{};
 }
 
 void answer(Services& services, const std::shared_ptr<Call>& call, Engine& engine,
@@ -63,7 +71,10 @@ void answer(Services& services, const std::shared_ptr<Call>& call, Engine& engin
                       .is_streaming = batch.is_streaming,
                       .buffer_bytes = services.options.transport.limits.buffer_bytes};
   for (Request& request : batch.requests) {
-    complete(services, *call, request);
+    const auto completed = complete(services, *call, request);
+    if (!completed.ok()) {
+      return call->fail(completed.error());
+    }
     auto submitted = engine.submit(std::move(request));
     if (!submitted.ok()) {
       return call->fail(submitted.error());

@@ -113,8 +113,8 @@ void Metrics::count(const RequestRecord& record) {
   }
 }
 
-std::string Metrics::text(
-    const std::vector<std::pair<std::string, engine::Statistics>>& engines) const {
+std::string Metrics::text(const std::vector<std::pair<std::string, engine::Statistics>>& engines,
+                          std::uint64_t lost_log_lines) const {
   std::string out;
   {
     const std::lock_guard lock(mutex_);
@@ -134,6 +134,9 @@ std::string Metrics::text(
     head(out, "zllm_completion_tokens_total", "counter", "Tokens answered.");
     out += concat("zllm_completion_tokens_total ", completion_tokens_, "\n");
   }
+  head(out, "zllm_log_lines_lost_total", "counter",
+       "Lines that the log's reader was too slow for.");
+  out += concat("zllm_log_lines_lost_total ", lost_log_lines, "\n");
   const auto histogram = [&](const Histogram& values, std::string_view name,
                              std::string_view help) {
     head(out, name, "histogram", help);

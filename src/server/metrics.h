@@ -40,8 +40,10 @@ class Metrics {
   void count(const RequestRecord& record);
   void observe_token_gap(double seconds) { token_gap_.observe(seconds); }
 
-  // The Prometheus text format (version 0.0.4) with these engines' statistics, by model name.
-  std::string text(const std::vector<std::pair<std::string, engine::Statistics>>& engines) const;
+  // The Prometheus text format (version 0.0.4) with these engines' statistics, by model name, and
+  // with what the log tells of itself.
+  std::string text(const std::vector<std::pair<std::string, engine::Statistics>>& engines,
+                   std::uint64_t lost_log_lines) const;
 
  private:
   mutable std::mutex mutex_;

@@ -35,10 +35,11 @@ TEST(MetricsTest, CountsByRouteStatusAndKind) {
   record.failure = "busy";
   record.usage.reset();
   metrics.count(record);
-  const std::string text = metrics.text({{"m\"1", engine::Statistics{.rounds = 5}}});
+  const std::string text = metrics.text({{"m\"1", engine::Statistics{.rounds = 5}}}, 4);
   EXPECT_THAT(text, HasSubstr("zllm_requests_total{route=\"/x\",status=\"200\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("zllm_requests_total{route=\"/x\",status=\"429\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("zllm_request_failures_total{kind=\"busy\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("zllm_log_lines_lost_total 4\n"));
   EXPECT_THAT(text, HasSubstr("zllm_prompt_tokens_total 14\n"));
   EXPECT_THAT(text, HasSubstr("zllm_cached_tokens_total 6\n"));
   EXPECT_THAT(text, HasSubstr("zllm_rounds_total{model=\"m\\\"1\"} 5\n"));

@@ -55,7 +55,8 @@ void metrics(const Services& services, Call& call) {
       engines.emplace_back(entry.name, entry.engine->statistics());
     }
   }
-  call.reply(200, services.metrics.text(engines), "text/plain; version=0.0.4; charset=utf-8");
+  call.reply(200, services.metrics.text(engines, services.log.lost_lines()),
+             "text/plain; version=0.0.4; charset=utf-8");
 }
 
 }  // namespace

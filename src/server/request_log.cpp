@@ -35,14 +35,34 @@ void add_milliseconds(JsonWriter& line, std::string_view name, double seconds) {
   line.number(name, std::round(seconds * 1e6) / 1e3);
 }
 
+std::string lost_line(std::uint64_t lines) {
+  JsonWriter line;
+  begin(line, "warning", "log_lines_lost");
+  line.integer("lines", lines);
+  line.text("message", concat(lines, " lines of this log are lost: its reader was too far behind"));
+  return std::move(line.end_object()).str() + '\n';
+}
+
 }  // namespace
 
+RequestLog::RequestLog(LogSink sink, bool logs_requests, LogLimits limits)
+    : queue_(sink ? std::make_unique<LogQueue>(std::move(sink), lost_line, limits) : nullptr),
+      logs_requests_(logs_requests) {}
+
 void RequestLog::write(std::string line) const {
-  if (sink_) {
+  if (queue_ != nullptr) {
     line += '\n';
-    sink_(line);
+    queue_->push(std::move(line));
   }
 }
+
+void RequestLog::flush() const {
+  if (queue_ != nullptr) {
+    queue_->flush();
+  }
+}
+
+std::uint64_t RequestLog::lost_lines() const { return queue_ == nullptr ? 0 : queue_->lost(); }
 
 void RequestLog::request(const RequestRecord& record) const {
   if (!logs_requests_) {

@@ -32,13 +32,16 @@ void start_in_background(Services& services, const std::shared_ptr<Call>& call, 
                          responses::ResponseExchange exchange) {
   const std::string id = exchange.id;
   const bool is_streaming = exchange.exchange.is_streaming;
+  dialect::Batch batch = dialect::batch_of(std::move(exchange.exchange));
+  Request request = std::move(batch.requests.front());
+  const auto completed = complete(services, *call, request);
+  if (!completed.ok()) {
+    return call->fail(completed.error());
+  }
   if (!services.background.reserve(id)) {
     return call->fail(
         Failure(FailureKind::busy, "too many responses run in the background", "background"));
   }
-  dialect::Batch batch = dialect::batch_of(std::move(exchange.exchange));
-  Request request = std::move(batch.requests.front());
-  complete(services, *call, request);
   auto submitted = engine.submit(std::move(request));
   if (!submitted.ok()) {
     services.background.release(id);

@@ -11,6 +11,7 @@ namespace zllm::server {
 namespace {
 
 constexpr int kUnauthorised = 401;
+constexpr int kForbidden = 403;
 constexpr int kWrongMethod = 405;
 constexpr std::size_t kLongBodyBytes = std::size_t{128} << 10;  // takes some 10 ms to tokenize
 constexpr int kWrongEncoding = 415;
@@ -31,13 +32,16 @@ Result<std::unique_ptr<Server>> Server::create(ServerOptions options) {
 Result<std::unique_ptr<Server>> Server::create(ServerOptions options,
                                                std::unique_ptr<ModelSet> models) {
   ZLLM_TRY(ApiKeys keys, ApiKeys::create(options.api_keys));
+  ZLLM_TRY(AllowedHosts hosts, AllowedHosts::create(options));
   auto services = std::make_unique<Services>(std::move(options), std::move(models));
-  return std::unique_ptr<Server>(new Server(std::move(services), std::move(keys)));
+  return std::unique_ptr<Server>(
+      new Server(std::move(services), std::move(keys), std::move(hosts)));
 }
 
-Server::Server(std::unique_ptr<Services> services, ApiKeys keys)
+Server::Server(std::unique_ptr<Services> services, ApiKeys keys, AllowedHosts hosts)
     : services_(std::move(services)),
       keys_(std::move(keys)),
+      hosts_(std::move(hosts)),
       cross_origin_(services_->options.cors_origins),
       routes_(all_routes(*services_)) {}
 
@@ -129,7 +133,16 @@ void Server::dispatch(const std::shared_ptr<Call>& call) {
 bool Server::authorise(Call& call, Access access) const {
   call.caller = host_of(call.request().peer);
   call.owner = "anonymous";
-  if (keys_.empty() || access == Access::open) {
+  if (access == Access::open) {
+    return true;
+  }
+  // What the transport refuses is told so, whatever host it names or spoils.
+  const std::optional<Failure> refusal = hosts_.refuse(call.request());
+  if (refusal && !call.request().refusal) {
+    call.fail_with(kForbidden, *refusal);
+    return false;
+  }
+  if (keys_.empty()) {
     return true;
   }
   const std::optional<std::string_view> key = presented_key(call.request());

@@ -7,6 +7,7 @@
 
 #include <zllm/base/result.h>
 #include <zllm/server/access.h>
+#include <zllm/server/allowed_hosts.h>
 #include <zllm/server/api_keys.h>
 #include <zllm/server/http/transport.h>
 #include <zllm/server/route_table.h>
@@ -41,7 +42,7 @@ class Server {
   void close();
 
  private:
-  Server(std::unique_ptr<Services> services, ApiKeys keys);
+  Server(std::unique_ptr<Services> services, ApiKeys keys, AllowedHosts hosts);
 
   void take(http::HttpRequest request, std::shared_ptr<http::ResponseWriter> writer);
   void dispatch(const std::shared_ptr<Call>& call);
@@ -50,6 +51,7 @@ class Server {
 
   std::unique_ptr<Services> services_;
   ApiKeys keys_;
+  AllowedHosts hosts_;
   CrossOrigin cross_origin_;
   RouteTable routes_;
 };

@@ -1,7 +1,11 @@
 #include <zllm/server/server.h>
 
+#include <chrono>
+#include <future>
+#include <latch>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <zllm/base/json.h>
+#include <zllm/base/text.h>
 #include <zllm/server/http/in_process_transport.h>
 
 namespace zllm::server {
@@ -20,8 +25,9 @@ using testing::HasSubstr;
 class Bench {
  public:
   explicit Bench(std::vector<std::string> keys = {}, std::vector<std::string> origins = {})
-      : server_(make(std::move(keys), std::move(origins))),
-        transport(server_->handler(), {.body_bytes = 1000}) {}
+      : Bench({.api_keys = std::move(keys), .cors_origins = std::move(origins)}) {}
+  explicit Bench(ServerOptions options)
+      : server_(make(std::move(options))), transport(server_->handler(), {.body_bytes = 1000}) {}
 
   struct Reply {
     int status = 0;
@@ -57,13 +63,9 @@ class Bench {
   }
 
   Server& server() { return *server_; }
-  std::vector<std::string> log;
 
  private:
-  std::unique_ptr<Server> make(std::vector<std::string> keys, std::vector<std::string> origins) {
-    ServerOptions options;
-    options.api_keys = std::move(keys);
-    options.cors_origins = std::move(origins);
+  static std::unique_ptr<Server> make(ServerOptions options) {
     auto server = Server::create(
         std::move(options), std::make_unique<ModelSet>(std::vector<std::string>(),
                                                        std::vector<std::shared_ptr<Engine>>()));
@@ -234,6 +236,98 @@ TEST(ServerTest, PreflightsOfListedOriginsAlone) {
                  {{"origin", "https://evil.example"}, {"access-control-request-method", "POST"}});
   EXPECT_EQ(bad.status, 401);
   EXPECT_EQ(bad.header("access-control-allow-origin"), "");
+}
+
+TEST(ServerTest, OtherHostsReachNothingButHealthOverLoopback) {
+  Bench bench;
+  int closed = 0;
+  for (const Route& route : bench.server().routes().routes()) {
+    const std::string path = example_path(route.pattern);
+    const auto reply = bench.send(route.method, path, {{"host", "evil.example:8080"}}, "{}");
+    if (path == "/health") {
+      EXPECT_EQ(reply.status, 200);
+      continue;
+    }
+    ++closed;
+    EXPECT_EQ(reply.status, 403) << path;
+    EXPECT_THAT(reply.body, HasSubstr("--allowed-hosts 'evil.example'"));
+    EXPECT_TRUE(Json::parse(reply.body, "body").ok()) << reply.body;
+    EXPECT_NE(bench.send(route.method, path, {{"host", "localhost:8080"}}, "{}").status, 403);
+  }
+  EXPECT_GE(closed, 14);
+  EXPECT_EQ(bench.send("GET", "/no/such/route", {{"host", "evil.example"}}).status, 403);
+  const auto message = bench.send("POST", "/v1/messages", {{"host", "evil.example"}}, "{}");
+  EXPECT_THAT(message.body, HasSubstr("\"permission_error\""));
+}
+
+TEST(ServerTest, WithKeysOrByTheOptionOtherHostsAreAllowed) {
+  Bench keyed({"secret"});
+  const http::Headers other = {{"host", "any.example"}, {"x-api-key", "secret"}};
+  EXPECT_EQ(keyed.send("GET", "/v1/models", other).status, 200);
+  Bench listed({.allowed_hosts = {"any.example"}});
+  EXPECT_EQ(listed.send("GET", "/v1/models", {{"host", "ANY.example.:80"}}).status, 200);
+  EXPECT_EQ(listed.send("GET", "/v1/models", {{"host", "other.example"}}).status, 403);
+}
+
+TEST(ServerTest, WhatTheTransportRefusesIsToldSoWhateverTheHost) {
+  Bench bench;
+  http::HttpRequest request;
+  request.method = "POST";
+  request.path = "/v1/messages";
+  request.headers = {{"host", "a b"}};
+  request.refusal = 400;
+  request.refusal_reason = "no host";
+  const auto reply = bench.send(std::move(request));
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_THAT(reply.body, HasSubstr("no host"));
+}
+
+TEST(ServerTest, NamesThatAreNoHostsAreRefusedByTheOption) {
+  const auto server = Server::create({.allowed_hosts = {"http://a"}});
+  ASSERT_FALSE(server.ok());
+  EXPECT_THAT(server.error().message, HasSubstr("--allowed-hosts: 'http://a'"));
+}
+
+TEST(ServerTest, ALogThatIsNotReadHoldsNoRequestUp) {
+  std::promise<void> reading;
+  const auto is_read = reading.get_future().share();
+  constexpr int kRequests = 50;  // more than the workers, which would wait for the log
+  std::latch logged(kRequests);
+  Bench bench({.log = [&logged, is_read](std::string_view) {
+    is_read.wait();
+    logged.count_down();
+  }});
+  for (int i = 0; i < kRequests; ++i) {
+    EXPECT_EQ(bench.send("GET", "/health").status, 200);
+  }
+  reading.set_value();
+  logged.wait();
+}
+
+TEST(ServerTest, LinesThatTheLogLosesAreCounted) {
+  std::promise<void> reading;
+  const auto is_read = reading.get_future().share();
+  std::vector<std::string> log;
+  const auto sink = [&log, is_read](std::string_view line) {
+    is_read.wait();
+    log.emplace_back(line);
+  };
+  {
+    const RequestLog lossy(sink, true, {.bytes = 400, .flush_time = std::chrono::hours(1)});
+    for (int i = 0; i < 9; ++i) {
+      lossy.request(
+          {.id = concat("r", i), .method = "GET", .path = "/", .route = {}, .caller = {}});
+    }
+    EXPECT_GT(lossy.lost_lines(), 0);
+    reading.set_value();
+    lossy.flush();
+    EXPECT_EQ(log.size(), 9 - lossy.lost_lines() + 1);
+    const auto told = Json::parse(log.back(), "line");
+    ASSERT_TRUE(told.ok());
+    EXPECT_EQ(*told->find("event")->as_string(), "log_lines_lost");
+    EXPECT_EQ(*told->find("level")->as_string(), "warning");
+    EXPECT_THAT(log.back(), HasSubstr(concat("\"lines\":", lossy.lost_lines(), ",")));
+  }
 }
 
 TEST(ServerTest, MetricsTellOfRequests) {

@@ -82,6 +82,11 @@ class ConfigTest(unittest.TestCase):
                               (("--cors-origin", "https://A"), "--cors-origin"),
                               (("--cors-origin", "https://a:443"), "--cors-origin"),
                               (("--cors-origin", "https://a, https://b"), "--cors-origin"),
+                              (("--allowed-hosts", "a:80"), "--allowed-hosts"),
+                              (("--allowed-hosts", "https://a"), "--allowed-hosts"),
+                              (("--allowed-hosts", "*.a"), "--allowed-hosts"),
+                              (("--max-priority", "-1"), "--max-priority"),
+                              (("--max-priority", "2147483648"), "--max-priority"),
                               (("--models", "a=b", "--models", "a=c"), "two models")):
             with self.subTest(options=options):
                 self.refused(*options, "--check-config", words=(word,))
@@ -95,11 +100,14 @@ class ConfigTest(unittest.TestCase):
     def test_the_effective_configuration_is_one(self):
         path = self.config("port: 1234\nmodels: [a=/x, 'b=/y z']\nthreads: 3\nno-http3: true\n"
                            "cors-origin: ['https://a.example']\nheader-timeout: 2.5\n"
-                           "host: \"::1\"\nmodel-name: 'a \"b\" : c'\n")
+                           "host: \"::1\"\nmodel-name: 'a \"b\" : c'\n"
+                           "allowed-hosts: [a.example, '*']\nmax-priority: 7\n")
         first = run("--config", path, "--print-effective-config", "--threads", "2")
         self.assertEqual(first.returncode, 0, first.stderr)
         self.assertIn("threads: 2", first.stdout)
         self.assertIn("port: 1234", first.stdout)
+        self.assertIn('allowed-hosts: ["a.example", "*"]', first.stdout)
+        self.assertIn("max-priority: 7", first.stdout)
         second = run("--config", self.config(first.stdout), "--print-effective-config")
         self.assertEqual(second.stdout, first.stdout)
         help_text = run("--help").stdout
@@ -273,6 +281,9 @@ class LifeTest(WireCase):
             self.server.stop()
         self.start("--host", "0.0.0.0")
         self.assertTrue(any(r.get("event") == "open" for r in self.server.records()))
+        # Who serves others is known by names that the server cannot know.
+        url = f"http://127.0.0.1:{self.server.port}/v1/models"
+        self.assertEqual(httpx.get(url, headers={"host": "any.example"}).status_code, 200)
 
     def test_several_models_answer_by_name(self):
         self.start("--models", f"small={model()}", "--models", f"org/other:q4={model()}")

@@ -1,15 +1,24 @@
-"""Keys, origins, and bodies of every kind that a client can send."""
+"""Keys, hosts, origins, priorities, and bodies of every kind that a client can send."""
 
+import asyncio
 import json
 import os
+import pathlib
 import random
+import sys
 import tempfile
 import unittest
 
 import httpx
 
-from harness import TOOL_TEMPLATE, Server, shared_server, tool_server, user, weather_tool
+from harness import ROOT, TOOL_TEMPLATE, Server, shared_server, tool_server, user, weather_tool
 from wire import WireCase, chat_body, head_of, request_of
+
+sys.path.insert(0, str(ROOT / "tools/check"))
+
+from http2_client import Http2  # noqa: E402
+from http3_client import connected  # noqa: E402
+from http_server import write_certificate  # noqa: E402
 
 FIRST, SECOND, THIRD = "sk-first-0123456789", "sk-second#with+signs/=", "sk-of-the-environment"
 ROUTES = (("POST", "/v1/chat/completions"), ("POST", "/v1/completions"), ("POST", "/v1/responses"),
@@ -136,6 +145,116 @@ class KeysTest(WireCase):
         log = "".join(self.server.log)
         for text in (secret, "Zebras", FIRST, SECOND, THIRD):
             self.assertNotIn(text, log)
+
+
+    def test_with_keys_any_host_may_be_named(self):
+        for headers, status in (({"authorization": f"Bearer {FIRST}"}, 200), ({}, 401)):
+            reply = self.http.get("/v1/models", headers={"host": "any.example", **headers})
+            self.assertEqual(reply.status_code, status)
+
+
+class HostsTest(WireCase):
+    """A page's own name may lead to a server on loopback without keys: who names it is refused."""
+
+    def refusal(self, status, body):
+        self.assertEqual(status, 403, body)
+        error = json.loads(body)["error"]
+        self.assertIn("'evil.example'", error["message"])
+        self.assertIn("--allowed-hosts", error["message"])
+        return error
+
+    def status_of(self, host, **more):
+        return self.talk(head_of("GET", "/v1/models", host=host, **more)).status
+
+    def test_other_names_reach_nothing_but_health(self):
+        headers = {"host": f"evil.example:{self.server.port}"}
+        for method, path in (*ROUTES, ("GET", "/"), ("GET", "/nothing"), ("PUT", "/health")):
+            reply = self.http.request(method, path, headers=headers,
+                                      content=b"{}" if method == "POST" else None)
+            error = self.refusal(reply.status_code, reply.text)
+            if path.startswith("/v1/messages"):
+                self.assertEqual(error["type"], "permission_error")
+            else:
+                self.assertEqual(set(error), {"message", "type", "param", "code"})
+        self.assertEqual(self.http.get("/health", headers=headers).status_code, 200)
+
+    def test_names_of_this_machine_are_known(self):
+        for host in ("localhost", "LocalHost.:80", "a.localhost", "127.0.0.1", "127.1.2.3:9",
+                     "[::1]", "[0::1]:80", ""):
+            self.assertEqual(self.status_of(host), 200, host)
+        for host in ("localhost.evil.example", "127.0.0.1.evil.example", "evil", "10.0.0.1",
+                     "[::2]", "xlocalhost", "0.0.0.0"):
+            self.assertEqual(self.status_of(host), 403, host)
+        # No browser speaks so.
+        self.assertEqual(self.status_of(None, version="HTTP/1.0"), 200)
+        self.assertEqual(self.status_of("evil.example", version="HTTP/1.0"), 403)
+
+    def test_a_whole_target_names_the_host(self):
+        for target, host, status in (("evil.example", "localhost", 403),
+                                     ("user@evil.example", "localhost", 403),
+                                     ("localhost:1", "evil.example", 200)):
+            answer = self.talk(head_of("GET", f"http://{target}/v1/models", host=host))
+            self.assertEqual(answer.status, status, target)
+
+    def test_http2_names_it_too(self):
+        with Http2(self.server.port) as client:
+            for authority, status in (("evil.example:80", 403), ("LOCALHOST:80", 200)):
+                answer = client.wait(client.request("GET", "/v1/models", authority=authority))
+                self.assertEqual(answer.status, status, authority)
+            answer = client.wait(client.request("POST", "/v1/messages", b"{}",
+                                                authority="evil.example"))
+            self.refusal(answer.status, answer.body)
+
+    def test_http3_names_it_too(self):
+        with tempfile.TemporaryDirectory() as held:
+            folder = pathlib.Path(held)
+            write_certificate(folder)
+            server = Server("--tls-certificate", str(folder / "certificate.pem"), "--tls-key",
+                            str(folder / "key.pem"), "--threads", "1")
+            self.addCleanup(server.kill)
+            server.folder = folder
+
+            async def talk():
+                async with connected(server) as client:
+                    return [await client.fetch("GET", "/v1/models", authority=authority)
+                            for authority in ("evil.example", "localhost:1")]
+
+            evil, good = asyncio.run(talk())
+        self.refusal(evil.status, evil.body)
+        self.assertEqual(good.status, 200)
+
+    def test_a_proxys_name_is_known_by_the_option(self):
+        for options, others in ((("--allowed-hosts", "llm.example.org"), 403),
+                                (("--allowed-hosts", "*"), 200)):
+            url = shared_server(*options, "--threads", "1").url
+            for host, status in (("llm.example.org", 200), ("LLM.Example.org.:443", 200),
+                                 ("localhost", 200), ("evil.example", others),
+                                 ("x.llm.example.org", others)):
+                reply = httpx.get(url + "/v1/models", headers={"host": host})
+                self.assertEqual(reply.status_code, status, (options, host))
+
+
+class PriorityTest(WireCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = shared_server("--max-priority", "3", "--threads", "1")
+        cls.http = httpx.Client(base_url=cls.server.url, timeout=60)
+
+    def test_none_above_the_bound_is_taken(self):
+        chat = json.loads(chat_body())
+        for path, body in (("/v1/chat/completions", chat),
+                           ("/v1/chat/completions", {**chat, "stream": True}),
+                           ("/v1/completions", {"prompt": ["a", "b"], "max_tokens": 1}),
+                           ("/v1/responses", {"input": "a", "max_output_tokens": 16}),
+                           ("/v1/responses", {"input": "a", "max_output_tokens": 16,
+                                              "background": True})):
+            for priority in (4, 2**31 - 1):
+                error = self.refused(path, {**body, "priority": priority}, "priority")
+                self.assertEqual(error["param"], "priority")
+                self.assertIn("at most 3", error["message"])
+            for priority in (3, 0, -5, -2**31, None):
+                reply = self.http.post(path, json={**body, "priority": priority})
+                self.assertEqual(reply.status_code, 200, reply.text)
 
 
 class OriginsTest(WireCase):

@@ -46,11 +46,11 @@ class Http2:
         except ConnectionError:
             self.is_closed = True
 
-    def request(self, method, path, body=b"", fields=(), ends=True):
+    def request(self, method, path, body=b"", fields=(), ends=True, authority="localhost"):
         stream = self.state.get_next_available_stream_id()
         self.streams[stream] = types.SimpleNamespace(
             status=0, headers={}, body=b"", is_ended=False, is_reset=False)
-        headers = [(":method", method), (":scheme", "http"), (":authority", "test"),
+        headers = [(":method", method), (":scheme", "http"), (":authority", authority),
                    (":path", path), *fields]
         self.state.send_headers(stream, headers, end_stream=not body and ends)
         self._flush()

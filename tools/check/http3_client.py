@@ -20,11 +20,11 @@ class Http3(aioquic.asyncio.protocol.QuicConnectionProtocol):
         self.http = aioquic.h3.connection.H3Connection(self._quic)
         self.answers = {}
 
-    def request(self, method, path, body=b"", fields=(), ends=True):
+    def request(self, method, path, body=b"", fields=(), ends=True, authority="localhost"):
         stream = self._quic.get_next_available_stream_id()
         self.answers[stream] = types.SimpleNamespace(
             status=0, headers={}, body=b"", is_reset=False, ended=asyncio.Event())
-        headers = [(":method", method), (":scheme", "https"), (":authority", "localhost"),
+        headers = [(":method", method), (":scheme", "https"), (":authority", authority),
                    (":path", path), *fields]
         encoded = [(name.encode(), value.encode()) for name, value in headers]
         self.http.send_headers(stream, encoded, end_stream=not body and ends)
