@@ -106,7 +106,7 @@ class Preempted(unittest.TestCase):
             before = self.metrics()
             streams = [self.begin("low"),
                        self.begin("victim", **ENDLESS, priority=1,
-                                  time_limit_seconds=seconds * 2**attempt),
+                                  time_limit_seconds=min(seconds * 2**attempt, 3600)),
                        self.begin("high", **ENDLESS, priority=2)]
             if self.are_put_aside(before):
                 return before, *streams

@@ -8,7 +8,7 @@ import types
 import harness
 
 
-def head_of(method, path, *fields, version="HTTP/1.1", host="test"):
+def head_of(method, path, *fields, version="HTTP/1.1", host="localhost"):
     lines = [f"{method} {path} {version}"]
     if host is not None:
         lines.append(f"Host: {host}")

@@ -47,17 +47,17 @@ class Http2:
         except ConnectionError:
             self.is_closed = True
 
-    def _begin(self, method, path, fields, is_whole):
+    def _begin(self, method, path, fields, is_whole, authority="localhost"):
         stream = self.state.get_next_available_stream_id()
         self.streams[stream] = types.SimpleNamespace(
             status=0, headers={}, body=b"", is_ended=False, is_reset=False)
-        headers = [(":method", method), (":scheme", "http"), (":authority", "test"),
+        headers = [(":method", method), (":scheme", "http"), (":authority", authority),
                    (":path", path), *fields]
         self.state.send_headers(stream, headers, end_stream=is_whole)
         return stream
 
-    def request(self, method, path, body=b"", fields=(), ends=True):
-        stream = self._begin(method, path, fields, not body and ends)
+    def request(self, method, path, body=b"", fields=(), ends=True, authority="localhost"):
+        stream = self._begin(method, path, fields, not body and ends, authority)
         self._flush()
         answer = self.streams[stream]
         while body and not answer.is_ended:

@@ -250,7 +250,7 @@ def http2_by_prior_knowledge(start):
         for i, stream in enumerate(streams):
             answer = client.wait(stream)
             assert answer.body == b"%d" % i and answer.headers["x-version"] == "2"
-            assert answer.headers["x-seen-host"] == "test"
+            assert answer.headers["x-seen-host"] == "localhost"
         answer = client.wait(client.request("HEAD", "/hello"))
         assert answer.headers["content-length"] == "5" and answer.body == b""
         big = bytes(range(256)) * 8192
