@@ -14,7 +14,7 @@ import httpx
 
 from harness import (ENDLESS_SCHEMA, GUARD_SECONDS, NEVER, PROGRAM, TOOL_TEMPLATE, Server,
                      client_of, model, parse_events, user)
-from wire import NARROW, WireCase, chat_body, head_of, request_of
+from wire import NARROW, WireCase, chat_body, head_of
 
 CHAT = "/v1/chat/completions"
 SLOW_LOADS = 8  # of one model after the other, so that loading takes a while

@@ -3,7 +3,7 @@
 import unittest
 
 from harness import SHORT_QUESTIONS, Case, user
-from openai_stream import CHAT, TEXT, both, whole
+from openai_stream import CHAT, TEXT, both
 
 
 class Sampling(Case):

@@ -4,7 +4,7 @@ import math
 import unittest
 
 from harness import Case, user
-from openai_stream import CHAT, TEXT, both, whole
+from openai_stream import CHAT, TEXT, both
 
 
 class ChatScores(Case):
