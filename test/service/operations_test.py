@@ -222,8 +222,10 @@ class LifeTest(WireCase):
     def asked_while_loading(self):
         """Replies while the last model was not loaded yet, by what they must be; None: it was."""
         replies = [(503, self.http.get(path)) for path in ("/health", "/ready")]
-        for path, body in ((CHAT, {"messages": [user("Hi")]}), ("/v1/completions", {"prompt": "a"}),
-                           ("/v1/responses", {"input": "a"}), ("/tokenize", {"content": "a"}),
+        for path, body in ((CHAT, {"messages": [user("Hi")], "max_tokens": 1}),
+                           ("/v1/completions", {"prompt": "a", "max_tokens": 1}),
+                           ("/v1/responses", {"input": "a", "max_output_tokens": 16}),
+                           ("/tokenize", {"content": "a"}),
                            ("/v1/messages", {"messages": [user("Hi")], "max_tokens": 1})):
             body["model"] = "abcdefgh"[SLOW_LOADS - 1]
             replies.append((503, self.http.post(path, json=body)))
@@ -239,6 +241,7 @@ class LifeTest(WireCase):
             if replies is not None:
                 break
             self.server.kill()
+        self.assertIsNotNone(replies, "loading is too quick to be seen")
         for status, reply in replies:
             self.assertEqual(reply.status_code, status, reply.text)
             if status == 503:
