@@ -234,8 +234,11 @@ def split_reply(got):
 
 
 class Soak:
-    def __init__(self, url, pid, clients, questions, seed, is_scarce=False):
+    """least: answers that are waited for, even if it takes longer than it should."""
+
+    def __init__(self, url, pid, clients, questions, seed, is_scarce=False, least=0):
         self.server, self.pid, self.is_scarce = Server(url), pid, is_scarce
+        self.least = least
         self.longer = 4 if is_scarce else 1
         self.clients, self.questions, self.seed = clients, questions, seed
         self.expected, self.counts = {}, collections.Counter()
@@ -311,7 +314,8 @@ class Soak:
 
     async def client(self, index, until):
         choose = random.Random(f"{self.seed} {index}")
-        while time.monotonic() < until:
+        while (time.monotonic() < until or self.counts["finished"] < self.least
+               or not self.counts["left"]):
             await self.one(choose)
 
     async def watch(self, until):
@@ -342,9 +346,8 @@ class Soak:
 
     async def finish(self, before):
         values = await self.server.metrics()
-        for _ in range(200):
-            if not any(values[name] for name in IDLE):
-                break
+        until = time.monotonic() + ANSWER_SECONDS
+        while any(values[name] for name in IDLE) and time.monotonic() < until:
             await asyncio.sleep(0.05)
             values = await self.server.metrics()
         busy = {name: values[name] for name in IDLE if values[name]}

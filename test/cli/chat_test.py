@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tiny_model
-from program import ZLLM, run, text
+from program import GUARD_SECONDS, ZLLM, run, text
 
 ARGUMENTS = ["--max-tokens", "4", "--temperature", "0"]
 
@@ -80,6 +80,10 @@ class Chat(unittest.TestCase):
         self.assertRegex(text(result.stderr), r"context is full: .* \d+ tokens, .* holds 30")
         self.assertIn("nothing to undo", text(result.stderr))
 
+    def letter(self):
+        [token] = json.loads(run("tokenize", "--model", self.model, stdin="a").stdout)
+        return token
+
     def terminal(self, *arguments):
         controller, terminal = pty.openpty()
         process = subprocess.Popen(
@@ -99,7 +103,9 @@ class Chat(unittest.TestCase):
 
     def test_interrupts_at_a_terminal(self):
         process, controller = self.terminal(
-            "--max-tokens", "1000000000", "--context", "1000000", "--logit-bias", "2=-inf")
+            "--max-tokens", "1000000000", "--context", "1000000",
+            # One letter again and again, which is no prompt of the program's.
+            "--logit-bias", f"{self.letter()}=100")
         seen = self.read_until(controller, b"> ")
         self.assertNotIn(b"\x1b", seen)
         os.write(controller, b"hello\n")
@@ -110,12 +116,12 @@ class Chat(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         self.read_until(controller, b"leaves)\r\n> ")
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=30), 130)
+        self.assertEqual(process.wait(timeout=GUARD_SECONDS), 130)
         os.close(controller)
 
     def test_end_of_input_leaves_a_terminal(self):
         process, controller = self.terminal()
         self.read_until(controller, b"> ")
         os.write(controller, b"\x04")
-        self.assertEqual(process.wait(timeout=30), 0)
+        self.assertEqual(process.wait(timeout=GUARD_SECONDS), 0)
         os.close(controller)

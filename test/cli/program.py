@@ -14,12 +14,16 @@ COMMANDS = [
 ]
 
 
-def run(*arguments, stdin="", program=None, environment=None, timeout=60):
+# What hangs for so long has failed, on however busy a machine.
+GUARD_SECONDS = 300
+
+
+def run(*arguments, stdin="", program=None, environment=None):
     """The finished process with stdout and stderr as text."""
     return subprocess.run(
         [program or ZLLM, *map(str, arguments)],
         input=stdin.encode() if isinstance(stdin, str) else stdin,
-        capture_output=True, timeout=timeout, check=False,
+        capture_output=True, timeout=GUARD_SECONDS, check=False,
         env={**os.environ, **(environment or {})},
     )
 

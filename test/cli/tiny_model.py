@@ -2,12 +2,12 @@
 
 import array
 import json
+import pathlib
 import random
 import shutil
 import struct
 
-from program import FIXTURES
-
+FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
     "{{ message['content'] }}<|im_end|>\n{% endfor %}"

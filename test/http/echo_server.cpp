@@ -1,6 +1,7 @@
 // A server of the HTTP transport for the black-box checks of tools/check/http_clients.py:
 // echo_server [name=value]... serves until its input says "stop SECONDS" or ends. It prints
-// "port N", "gone PATH" when a client leaves, and "stopped".
+// "port N", "held PATH" once "/release" or "/break" ends what was asked for, "gone PATH" when a
+// client leaves, "pump waits" once and how a pump ends, and "stopped".
 
 #include <cstdio>
 #include <cstdlib>
@@ -60,7 +61,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
     const std::lock_guard lock(mutex_);
     while (left_ > 0 && writer_->pending() <= limit_) {
       if (!writer_->write(piece_)) {
-        print(concat("pump left ", left_, " most ", most_));
+        print(concat("pump cut, left ", left_));
         left_ = 0;
         writer_->set_notifier(nullptr);
         return;
@@ -72,6 +73,10 @@ class Pump : public std::enable_shared_from_this<Pump> {
         print(concat("pump left 0 most ", most_));
       }
     }
+    if (left_ > 0 && !has_waited_) {
+      has_waited_ = true;
+      print("pump waits");
+    }
   }
 
   std::recursive_mutex mutex_;
@@ -80,6 +85,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
   std::string piece_;
   std::size_t limit_;
   std::size_t most_ = 0;
+  bool has_waited_ = false;
 };
 
 class Server {
@@ -130,8 +136,11 @@ class Server {
     } else if (request.path == "/broken") {
       writer->start(200, plain);
       writer->write("some");
-      broken_.push_back(writer);
+      const std::lock_guard lock(mutex_);
+      broken_.push_back(std::move(writer));
+      print("held /broken");
     } else if (request.path == "/break") {
+      const std::lock_guard lock(mutex_);
       broken_.clear();
       writer->respond(200, plain, "");
     } else {
@@ -177,9 +186,9 @@ class Server {
         print(concat("gone ", path));
       }
     });
-    print(concat("held ", request.path));
     const std::lock_guard lock(mutex_);
     held_.emplace_back(request.path, std::move(writer));
+    print(concat("held ", request.path));
   }
 
   void release() {

@@ -4,7 +4,7 @@ import unittest
 
 import anthropic
 
-from harness import Case, weather_tool
+from harness import GUARD_SECONDS, Case, weather_tool
 
 
 def tool():
@@ -16,7 +16,7 @@ def tool():
 class AnthropicClient(Case):
     def setUp(self):
         self.client = anthropic.Anthropic(base_url=self.server.url, api_key="none", max_retries=0,
-                                          timeout=120)
+                                          timeout=GUARD_SECONDS)
 
     def arguments(self, **fields):
         # The client has no parameter of its own for the temperature.
@@ -42,7 +42,8 @@ class AnthropicClient(Case):
 
     def test_tool(self):
         message = self.client.messages.create(**self.arguments(
-            tools=[tool()], tool_choice={"type": "tool", "name": "get_weather"}, max_tokens=200))
+            tools=[tool()], max_tokens=200, tool_choice={
+                "type": "tool", "name": "get_weather", "disable_parallel_tool_use": True}))
         use = next(block for block in message.content if block.type == "tool_use")
         self.assertIn(use.input["unit"], ("C", "F"))
         self.assertEqual(message.stop_reason, "tool_use")

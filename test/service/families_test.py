@@ -4,9 +4,8 @@ import itertools
 import json
 import unittest
 
-import httpx
 import json_schema
-from harness import TOOL_TEMPLATE, Server, at_once, user
+from harness import TOOL_TEMPLATE, Server, at_once, client_of, user
 
 FAMILIES = ("hermes", "qwen3_coder", "llama3", "mistral", "glm4", "deepseek_v3", "deepseek_v31",
             "deepseek_v32", "kimi_k2", "minimax", "harmony", "generic")
@@ -38,7 +37,7 @@ class Families(unittest.TestCase):
                         "--no-request-log", "--threads", "1")
         asked = list(itertools.product(CHOICES, range(2)))
         try:
-            with httpx.Client(base_url=server.url, timeout=120) as http:
+            with client_of(server) as http:
                 replies = at_once(lambda pair: self.ask(http, *pair), asked)
         finally:
             server.kill()

@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from wire import WireCase, chat_body, endless_body, head_of, request_of
+from harness import Server, client_of
+from wire import NARROW, WireCase, chat_body, endless_body, head_of, request_of
 
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"
@@ -151,7 +152,7 @@ class HttpTest(WireCase):
                        ("Transfer-Encoding: gzip",), ("Transfer-Encoding: chunked, identity",),
                        ("Transfer-Encoding : chunked",), ("Transfer-Encoding: xchunked",)):
             with self.subTest(fields=fields):
-                wire = self.wire(seconds=5)
+                wire = self.wire()
                 wire.send(head_of("POST", "/tokenize", *fields) + b"0\r\n\r\n" + smuggled)
                 answer = wire.answer()
                 self.assertIn(answer.status, (400, 411, 413, 501))
@@ -160,7 +161,7 @@ class HttpTest(WireCase):
     def test_broken_chunks_are_refused(self):
         for data in (b"x\r\n", b"-1\r\n", b"fffffffffffffffff\r\nab", b"2\r\nabc\r\n0\r\n\r\n",
                      b"2\nab\n0\n\n"):
-            wire = self.wire(seconds=5)
+            wire = self.wire()
             wire.send(head_of("POST", "/tokenize", "Transfer-Encoding: chunked") + data)
             self.assertEqual(wire.answer().status, 400, data)
             self.assertTrue(wire.is_closed())
@@ -175,7 +176,7 @@ class HttpTest(WireCase):
                      b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64) + b"\r\n\r\n",
                      b"G\xffT / HTTP/1.1\r\nHost: a\r\n\r\n", bytes(200) + b"\r\n\r\n"):
             with self.subTest(data=data[:30]):
-                wire = self.wire(seconds=5)
+                wire = self.wire()
                 wire.send(data)
                 self.error_of(wire.answer(), 400)
                 self.assertTrue(wire.is_closed())
@@ -183,7 +184,7 @@ class HttpTest(WireCase):
     def test_what_follows_an_answer_and_is_no_request_is_refused_after_it(self):
         for data, method in ((head_of("GET", "/health"), "GET"), (head_of("HEAD", "/health"), "HEAD"),
                              (request_of("POST", CHAT, chat_body(stream=True)), "POST")):
-            wire = self.wire(seconds=5)
+            wire = self.wire()
             wire.send(data + b"nonsense\r\n\r\n")
             self.assertEqual(wire.answer(method).status, 200)
             self.error_of(wire.answer(), 400)
@@ -242,26 +243,44 @@ class HttpTest(WireCase):
             if answer.status == 404:
                 self.error_of(answer, 404)
 
-    # ---- clients that leave ----
-
-    def test_a_client_that_leaves_stops_its_answer(self):
-        for body in (endless_body(), chat_body(max_tokens=7000, ignore_eos=True),
-                     chat_body(max_tokens=7000, ignore_eos=True, n=2)):
-            wire = self.wire()
-            wire.send(request_of("POST", CHAT, body))
-            self.wait_for(lambda: self.gauge("zllm_running_requests") > 0)
-            wire.close()
-            self.wait_until_idle()
-        text = self.http.get("/metrics").text
-        self.assertRegex(text, f'zllm_requests_total{{route="{CHAT}",status="499"}} [1-9]')
-        self.assertRegex(text, 'zllm_request_failures_total{kind="client_gone"} [1-9]')
-
     def test_a_client_that_leaves_while_it_sends_breaks_nothing(self):
         for data in (b"POST", head_of("POST", CHAT, "Content-Length: 100"),
                      head_of("POST", CHAT, "Content-Length: 100") + b"{",
                      head_of("POST", CHAT, "Transfer-Encoding: chunked") + b"5\r\n{"):
             self.wire().send(data)
         self.assertEqual(self.http.get("/health").status_code, 200)
+
+
+class LeavingTest(WireCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "1", "--no-request-log", *NARROW)
+        cls.http = client_of(cls.server)
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.server.kill()
+
+    def gone(self):
+        return (self.counted('zllm_request_failures_total{kind="client_gone"}'),
+                self.counted(f'zllm_requests_total{{route="{CHAT}",status="499"}}'))
+
+    def check(self, wire, is_told):
+        before, untold = self.gone()
+        self.wait_for(lambda: self.gauge("zllm_running_requests") == 1)
+        wire.close()
+        self.wait_until_idle()
+        self.wait_for(lambda: self.gone() == (before + 1, untold + (not is_told)))
+
+    def test_a_client_that_leaves_its_stream_stops_it(self):
+        self.check(self.stalled(), is_told=True)
+        self.check(self.stalled(n=2), is_told=True)
+
+    def test_a_client_that_leaves_before_it_is_told_stops_its_answer(self):
+        wire = self.wire()
+        wire.send(request_of("POST", CHAT, endless_body()))
+        self.check(wire, is_told=False)
 
 
 if __name__ == "__main__":

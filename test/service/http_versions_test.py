@@ -11,8 +11,8 @@ import unittest
 
 import httpx
 
-from harness import PROGRAM, ROOT, Server, model, parse_events
-from wire import Wire, WireCase, chat_body, endless_body, request_of
+from harness import GUARD_SECONDS, PROGRAM, ROOT, Server, client_of, model, parse_events
+from wire import NARROW, Wire, WireCase, chat_body, request_of, stalled_body
 
 sys.path.insert(0, str(ROOT / "tools/check"))
 
@@ -84,7 +84,7 @@ class Http2Test(WireCase):
 
     def test_a_stream_that_is_reset_stops_its_answer(self):
         client = self.client()
-        stream = client.request("POST", CHAT, endless_body().encode())
+        stream = client.request("POST", CHAT, stalled_body().encode())
         self.wait_for(lambda: self.gauge("zllm_running_requests") > 0)
         client.reset(stream)
         self.wait_until_idle()
@@ -93,7 +93,7 @@ class Http2Test(WireCase):
     def test_a_connection_that_ends_stops_its_answers(self):
         client = self.client()
         for _ in range(3):
-            client.request("POST", CHAT, endless_body().encode())
+            client.request("POST", CHAT, stalled_body().encode())
         self.wait_for(lambda: self.gauge("zllm_running_requests") == 3)
         client.close()
         self.wait_until_idle()
@@ -101,8 +101,7 @@ class Http2Test(WireCase):
     def test_a_stream_that_is_not_read_stalls_only_itself(self):
         client = self.client()
         client.stop_reading()
-        stuck = client.request("POST", CHAT, chat_body(
-            stream=True, max_tokens=4000, ignore_eos=True, logprobs=True, top_logprobs=20).encode())
+        stuck = client.request("POST", CHAT, stalled_body().encode())
         self.wait_for(lambda: self.gauge("zllm_running_requests") > 0)
         self.assertEqual(client.wait(client.request("GET", "/health")).status, 200)
         short = client.wait(client.request("POST", CHAT, chat_body().encode()))
@@ -118,9 +117,9 @@ class TlsTest(WireCase):
         cls.folder = pathlib.Path(cls.held.name)
         write_certificate(cls.folder)
         cls.server = Server("--tls-certificate", str(cls.folder / "certificate.pem"), "--tls-key",
-                            str(cls.folder / "key.pem"), "--threads", "1")
+                            str(cls.folder / "key.pem"), "--threads", "1", *NARROW)
         cls.server.folder = cls.folder
-        cls.http = httpx.Client(base_url=cls.server.url, timeout=60, verify=cls.context())
+        cls.http = client_of(cls.server, verify=cls.context())
         cls.model = cls.http.get("/v1/models").json()["data"][0]["id"]
 
     @classmethod
@@ -140,8 +139,7 @@ class TlsTest(WireCase):
         self.assertTrue(self.server.url.startswith("https://"))
         answers = []
         for has_2, version in ((False, "HTTP/1.1"), (True, "HTTP/2")):
-            with httpx.Client(base_url=self.server.url, http2=has_2, verify=self.context(),
-                              timeout=60) as client:
+            with client_of(self.server, http2=has_2, verify=self.context()) as client:
                 reply = client.post(CHAT, content=chat_body(max_tokens=8))
                 self.assertEqual((reply.status_code, reply.http_version), (200, version))
                 self.assertIn(f'h3=":{self.server.port}"', reply.headers["alt-svc"])
@@ -150,10 +148,10 @@ class TlsTest(WireCase):
 
     def test_a_client_that_leaves_its_stream_ends_nothing_else(self):
         for _ in range(3):
-            with Wire(self.server.port) as wire:
+            with Wire(self.server.port, is_narrow=True) as wire:
                 wire.socket = self.context().wrap_socket(wire.socket, server_hostname="localhost")
                 wire.file = wire.socket.makefile("rb")
-                wire.send(request_of("POST", CHAT, endless_body()))
+                wire.send(request_of("POST", CHAT, stalled_body()))
                 self.assertEqual(wire.head().status, 200)
                 self.assertTrue(wire.chunk())
             self.wait_until_idle()
@@ -162,7 +160,7 @@ class TlsTest(WireCase):
         for data in (b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n",
                      b"\x16\x03\x01\xff\xff" + b"a" * 500,
                      b"\x80" * 100, b""):
-            wire = self.wire(seconds=5)
+            wire = self.wire()
             wire.send(data)
             wire.close()
         self.assertEqual(self.http.get("/health").status_code, 200)
@@ -170,18 +168,19 @@ class TlsTest(WireCase):
     def test_old_versions_of_tls_are_refused(self):
         context = self.context()
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        self.assertEqual(httpx.get(self.server.url + "/health", verify=context).status_code, 200)
+        with client_of(self.server, verify=context) as http:
+            self.assertEqual(http.get("/health").status_code, 200)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         context.minimum_version = ssl.TLSVersion.TLSv1
         context.maximum_version = ssl.TLSVersion.TLSv1_1
-        with self.assertRaises(httpx.TransportError):
-            httpx.get(self.server.url + "/health", verify=context)
+        with client_of(self.server, verify=context) as http:
+            self.assertRaises(httpx.ConnectError, http.get, "/health")
 
     def http3(self, talk):
         async def run():
             async with connected(self.server) as client:
-                return await asyncio.wait_for(talk(client), 60)
+                return await asyncio.wait_for(talk(client), GUARD_SECONDS)
 
         return asyncio.run(run())
 
@@ -220,21 +219,18 @@ class TlsTest(WireCase):
         self.assertEqual(len(texts), 1)
 
     def test_http3_clients_that_leave_stop_their_answers(self):
-        async def is_running():
-            while (await asyncio.to_thread(self.gauge, "zllm_running_requests")) == 0:
-                await asyncio.sleep(0.02)
-
-        async def is_idle():
-            while (await asyncio.to_thread(self.gauge, "zllm_running_requests")) > 0:
-                await asyncio.sleep(0.02)
+        async def runs(count):
+            while (await asyncio.to_thread(self.gauge, "zllm_running_requests")) != count:
+                await asyncio.sleep(0.01)
 
         async def talk(client):
-            stream = client.request("POST", CHAT, endless_body().encode())
-            await is_running()
+            client.stop_reading()
+            stream = client.request("POST", CHAT, stalled_body().encode())
+            await runs(1)
             client.stop(stream)
-            await asyncio.wait_for(is_idle(), 5)
-            client.request("POST", CHAT, endless_body().encode())
-            await is_running()
+            await runs(0)
+            client.request("POST", CHAT, stalled_body().encode())
+            await runs(1)
 
         self.http3(talk)
         self.wait_until_idle()
@@ -244,7 +240,7 @@ class CertificateTest(unittest.TestCase):
     def failure(self, certificate, key, *more):
         options = [*more, "--tls-certificate", str(certificate), "--tls-key", str(key)]
         done = subprocess.run([PROGRAM, "serve", "--port", "0", "--model", model(), *options],
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True, timeout=GUARD_SECONDS)
         self.assertNotEqual(done.returncode, 0)
         return done.stderr
 

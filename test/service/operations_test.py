@@ -1,5 +1,6 @@
 """Running the service: configuration, loading, ending, several models, metrics, logs."""
 
+import contextlib
 import json
 import os
 import re
@@ -7,22 +8,23 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import unittest
 
 import httpx
 
-from harness import PROGRAM, TOOL_TEMPLATE, Server, model, parse_events, user
-from wire import Wire, WireCase, chat_body, endless_body, head_of, request_of
+from harness import (ENDLESS_SCHEMA, GUARD_SECONDS, NEVER, PROGRAM, TOOL_TEMPLATE, Server,
+                     client_of, model, parse_events, user)
+from wire import NARROW, WireCase, chat_body, head_of
 
 CHAT = "/v1/chat/completions"
 SLOW_LOADS = 8  # of one model after the other, so that loading takes a while
+DRAIN_FOREVER = ("--drain-timeout", NEVER, *NARROW)
 COUNTED = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[^}]*\})? (\S+)')
 
 
-def run(*options, seconds=60, environment=None):
+def run(*options, environment=None):
     return subprocess.run([PROGRAM, "serve", *options], capture_output=True, text=True,
-                          timeout=seconds, env={**os.environ, **(environment or {})})
+                          timeout=GUARD_SECONDS, env={**os.environ, **(environment or {})})
 
 
 def file_of(text):
@@ -163,16 +165,12 @@ class LifeTest(WireCase):
     def start(self, *options, **more):
         self.server = Server("--threads", "1", *options, **more)
         self.addCleanup(self.server.kill)
-        self.http = httpx.Client(base_url=self.server.url, timeout=60)
+        self.http = client_of(self.server)
         self.addCleanup(self.http.close)
         return self.server
 
-    def streaming(self, **fields):
-        wire = self.wire()
-        wire.send(request_of("POST", CHAT, chat_body(stream=True, ignore_eos=True, **fields)))
-        self.assertEqual(wire.head().status, 200)
-        self.assertTrue(wire.chunk())
-        return wire
+    def wait_until_it_drains(self):
+        self.wait_for(lambda: any(r.get("event") == "draining" for r in self.server.records()))
 
     def rest(self, wire):
         data = b""
@@ -181,84 +179,89 @@ class LifeTest(WireCase):
         return data
 
     def slow_loading(self):
-        names = [f"{name}={model()}" for name in "abcdefghijklmnop"[:SLOW_LOADS]]
+        names = [f"{name}={model()}" for name in "abcdefgh"[:SLOW_LOADS]]
         return self.start(*(word for name in names for word in ("--models", name)), wait=False)
 
     def test_answers_end_after_a_signal_and_nothing_new_begins(self):
         for number in (signal.SIGTERM, signal.SIGINT):
-            self.start()
-            wire = self.streaming(max_tokens=150)
+            self.start(*DRAIN_FOREVER)
+            wire = self.stalled(max_tokens=150)
             idle = self.wire()
             idle.send(head_of("GET", "/health"))
             self.assertEqual(idle.answer().status, 200)
             self.server.process.send_signal(number)
-            self.wait_for(lambda: any(r.get("event") == "draining" for r in self.server.records()))
+            self.wait_until_it_drains()
             # Over new connections too.
             for method, path, status in (("POST", CHAT, 503), ("GET", "/ready", 503),
                                          ("GET", "/health", 200), ("GET", "/metrics", 200)):
-                reply = httpx.request(method, self.server.url + path, content=chat_body())
+                with client_of(self.server) as http:
+                    reply = http.request(method, path, content=chat_body())
                 self.assertEqual(reply.status_code, status, path)
                 self.assertEqual("retry-after" in reply.headers, status == 503)
             self.assertTrue(self.rest(wire).endswith(b"data: [DONE]\n\n"))
             self.assertTrue(idle.is_closed())
-            self.assertEqual(self.server.process.wait(10), 0)
+            self.assertEqual(self.server.process.wait(GUARD_SECONDS), 0)
 
     def test_an_idle_server_ends_at_once(self):
-        self.start()
+        self.start("--header-timeout", NEVER, "--idle-timeout", NEVER, *DRAIN_FOREVER)
         kept = self.wire()
         kept.send(head_of("GET", "/health"))
         kept.answer()
         held = self.wire()
         held.send(b"GET / HT")
-        started = time.monotonic()
         self.assertEqual(self.server.stop(), 0)
-        self.assertLess(time.monotonic() - started, 6)
 
     def test_what_does_not_end_is_cut(self):
-        self.start("--drain-timeout", "0.5")
-        wire = self.streaming(max_tokens=7000)
-        started = time.monotonic()
+        self.start("--drain-timeout", "0.2", *NARROW)
+        wire = self.stalled()
         self.assertEqual(self.server.stop(), 0)
-        self.assertLess(time.monotonic() - started, 8)
         with self.assertRaises((ValueError, ConnectionError)):
             self.rest(wire)
 
     def test_a_second_signal_ends_at_once(self):
         for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT)):
-            self.start()
-            self.streaming(max_tokens=7000)
+            self.start(*DRAIN_FOREVER)
+            self.stalled()
             self.server.process.send_signal(first)
-            self.wait_for(lambda: any(r.get("event") == "draining" for r in self.server.records()))
+            self.wait_until_it_drains()
             self.server.process.send_signal(second)
-            self.assertEqual(self.server.process.wait(5), 128 + second)
+            self.assertEqual(self.server.process.wait(GUARD_SECONDS), 128 + second)
+
+    def asked_while_loading(self):
+        """Replies while the last model was not loaded yet, by what they must be; None: it was."""
+        replies = [(503, self.http.get(path)) for path in ("/health", "/ready")]
+        for path, body in ((CHAT, {"messages": [user("Hi")], "max_tokens": 1}),
+                           ("/v1/completions", {"prompt": "a", "max_tokens": 1}),
+                           ("/v1/responses", {"input": "a", "max_output_tokens": 16}),
+                           ("/tokenize", {"content": "a"}),
+                           ("/v1/messages", {"messages": [user("Hi")], "max_tokens": 1})):
+            body["model"] = "abcdefgh"[SLOW_LOADS - 1]
+            replies.append((503, self.http.post(path, json=body)))
+        replies += [(404, self.http.post(CHAT, json={"model": "zz", "messages": []})),
+                    (400, self.http.post(CHAT, content="{")), (200, self.http.get("/metrics")),
+                    (404, self.http.get("/nothing"))]
+        return replies if self.http.get("/health").status_code == 503 else None
 
     def test_while_loading_the_server_says_so(self):
-        self.slow_loading()
-        for path in ("/health", "/ready"):
-            reply = self.http.get(path)
-            self.assertEqual(reply.status_code, 503)
-            self.assertGreaterEqual(int(reply.headers["retry-after"]), 1)
-        for path, body in ((CHAT, {"messages": [user("Hi")]}), ("/v1/completions", {"prompt": "a"}),
-                           ("/v1/responses", {"input": "a"}), ("/tokenize", {"content": "a"}),
-                           ("/v1/messages", {"messages": [user("Hi")], "max_tokens": 1})):
-            reply = self.http.post(path, json={"model": "abcdefghijklmnop"[SLOW_LOADS - 1], **body})
-            self.assertEqual(reply.status_code, 503, reply.text)
-            self.assertGreaterEqual(int(reply.headers["retry-after"]), 1)
-            if path == "/v1/messages":
+        for _ in range(20):
+            self.slow_loading()
+            replies = self.asked_while_loading()
+            if replies is not None:
+                break
+            self.server.kill()
+        self.assertIsNotNone(replies, "loading is too quick to be seen")
+        for status, reply in replies:
+            self.assertEqual(reply.status_code, status, reply.text)
+            if status == 503:
+                self.assertGreaterEqual(int(reply.headers["retry-after"]), 1)
+            if reply.url.path == "/v1/messages":
                 self.assertEqual(reply.json()["type"], "error")
-        unknown = self.http.post(CHAT, json={"model": "zz", "messages": []})
-        self.assertEqual(unknown.status_code, 404)
-        self.assertEqual(self.http.post(CHAT, content="{").status_code, 400)
-        self.assertEqual(self.http.get("/metrics").status_code, 200)
-        self.assertEqual(self.http.get("/nothing").status_code, 404)
-        started = time.monotonic()
         self.assertEqual(self.server.stop(), 0)
-        self.assertLess(time.monotonic() - started, 3)
 
     def test_loading_that_is_interrupted_ends_with_0(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.slow_loading()
-            self.assertEqual(self.server.stop(number, 5), 0)
+            self.assertEqual(self.server.stop(number), 0)
 
     def test_a_model_that_fails_ends_the_others_too(self):
         path = file_of("GGUF")
@@ -274,10 +277,12 @@ class LifeTest(WireCase):
         except OSError:
             self.skipTest("this machine has no IPv6")
         for host in ("::1", "[::1]"):
-            self.start("--host", host)
-            self.assertEqual(httpx.get(f"http://[::1]:{self.server.port}/health").status_code, 200)
-            with self.assertRaises(OSError):
-                Wire(self.server.port)
+            self.start("--host", host, "--model-name", f"at {host}")
+            self.assertIn(f"at {host}", self.http.get("/v1/models").text)
+            # This port of the other address may be another server's.
+            with contextlib.suppress(httpx.TransportError):
+                other = self.http.get(f"http://127.0.0.1:{self.server.port}/v1/models")
+                self.assertNotIn(f"at {host}", other.text)
             self.server.stop()
         self.start("--host", "0.0.0.0")
         self.assertTrue(any(r.get("event") == "open" for r in self.server.records()))
@@ -313,15 +318,12 @@ class LifeTest(WireCase):
     def test_time_limits_have_504_or_end_the_stream(self):
         self.start("--request-timeout", "1", "--chat-template-file", str(TOOL_TEMPLATE))
         # Each would take minutes.
-        endless = {"max_tokens": 7000, "ignore_eos": True}
-        numbers = {"type": "array", "items": {"type": "integer"}, "minItems": 2000}
-        schema = {"type": "object", "required": ["a"], "additionalProperties": False,
-                  "properties": {"a": numbers}}
+        endless = {"max_tokens": 7000, "ignore_eos": True, "n": 64}
         message = {"model": "x", "max_tokens": 7000, "messages": [user("Hi")],
-                   "tools": [{"name": "count", "input_schema": schema}],
+                   "tools": [{"name": "count", "input_schema": ENDLESS_SCHEMA}],
                    "tool_choice": {"type": "tool", "name": "count"}}
         response = {"input": "Hi", "max_output_tokens": 7000, "text": {"format": {
-            "type": "json_schema", "name": "count", "schema": schema, "strict": True}}}
+            "type": "json_schema", "name": "count", "schema": ENDLESS_SCHEMA, "strict": True}}}
         for path, body in ((CHAT, {"messages": [user("Hi")], **endless}), ("/v1/messages", message),
                            ("/v1/completions", {"prompt": "a", **endless})):
             reply = self.http.post(path, json=body)
@@ -331,9 +333,17 @@ class LifeTest(WireCase):
                              "error" if path == "/v1/messages" else None)
 
         def last_event(path, body):
-            return [event for event in parse_events(
-                self.http.post(path, json={**body, "stream": True}).text)
-                if event[1] != "[DONE]"][-1]
+            # Time may be over before there is anything to stream. What was computed of the prompt
+            # is kept, so that there is in the end.
+            def is_streamed():
+                nonlocal reply
+                reply = self.http.post(path, json={**body, "stream": True})
+                return reply.status_code != 504
+
+            reply = None
+            self.wait_for(is_streamed)
+            self.assertEqual(reply.status_code, 200)
+            return [event for event in parse_events(reply.text) if event[1] != "[DONE]"][-1]
 
         _, last = last_event(CHAT, {"messages": [user("Hi")], **endless})
         self.assertTrue(last["error"]["message"])
@@ -350,7 +360,7 @@ class MetricsTest(WireCase):
     @classmethod
     def setUpClass(cls):
         cls.server = Server("--threads", "1", "--no-prefix-cache")
-        cls.http = httpx.Client(base_url=cls.server.url, timeout=60)
+        cls.http = client_of(cls.server)
         cls.model = cls.http.get("/v1/models").json()["data"][0]["id"]
 
     @classmethod

@@ -4,7 +4,7 @@ import json
 import unittest
 
 import json_schema
-from harness import ROOT, Case, at_once, shared_server, user, weather_tool
+from harness import ROOT, Case, at_once, client_of, shared_server, user, weather_tool
 from openai_stream import both
 
 CHAT = "/v1/chat/completions"
@@ -19,8 +19,7 @@ class Reasoning(Case):
         cls.http.close()
         cls.server = shared_server("--chat-template-file", str(ROOT / "test/service/thinking.jinja"),
                                    "--no-request-log", "--threads", "1")
-        import httpx
-        cls.http = httpx.Client(base_url=cls.server.url, timeout=120)
+        cls.http = client_of(cls.server)
 
     def body(self, **fields):
         return {"model": self.model, "messages": [user("What is two and two?")], "max_tokens": 60,
@@ -45,7 +44,7 @@ class Reasoning(Case):
         return content, reasoning, kinds
 
     def test_the_prompt_opened_it(self):
-        message, reason, tokens = self.ask(reasoning_budget=8)
+        message, reason, tokens = self.ask(reasoning_budget=8, min_tokens=24)
         self.assertTrue(message["reasoning_content"])
         self.assertTrue(message["content"])
         self.assertNotIn("think>", message["content"] + message["reasoning_content"])
@@ -67,7 +66,7 @@ class Reasoning(Case):
     def test_budget_of_nothing(self):
         for _, fields in enumerate(({"reasoning_budget": 0}, {"thinking_budget": 0},
                                     {"thinking_token_budget": 0})):
-            message, _, tokens = self.ask(**fields)
+            message, _, tokens = self.ask(**fields, min_tokens=16)
             self.assertFalse(message.get("reasoning_content"))
             self.assertTrue(message["content"])
             self.assertLessEqual(tokens, 8)
@@ -77,14 +76,15 @@ class Reasoning(Case):
 
     def test_an_answer_at_once_is_content(self):
         # C6: the model ends without ever closing what the prompt has opened.
-        message, reason, _ = self.ask(max_tokens=400)
+        [end] = self.post("/tokenize", {"content": "<|im_end|>", "parse_special": True})["tokens"]
+        message, reason, _ = self.ask(min_tokens=8, logit_bias={str(end): 100})
         self.assertEqual(reason, "stop")
         self.assertTrue(message["content"])
 
     def test_turned_off(self):
         for fields in ({"chat_template_kwargs": {"enable_thinking": False}},
                        {"enable_thinking": False}):
-            reply = self.http.post(CHAT, json=self.body(**fields))
+            reply = self.http.post(CHAT, json=self.body(**fields, min_tokens=8))
             if reply.status_code == 400 and "enable_thinking" in fields:
                 continue
             self.assertEqual(reply.status_code, 200, reply.text)

@@ -218,10 +218,10 @@ class Refusals(Case):
         server = shared_server("--model-name", "maker/a model:1", "--no-request-log",
                                "--threads", "1")
         for path in ("maker/a%20model:1", "maker%2Fa%20model%3A1"):
-            reply = httpx.get(f"{server.url}/v1/models/{path}")
+            reply = self.http.get(f"{server.url}/v1/models/{path}")
             self.assertEqual(reply.json().get("id"), "maker/a model:1")
         for path in ("maker", "maker/other", "%", "%zz", "%ff", "a%00b"):
-            error = self.check_error(httpx.get(f"{server.url}/v1/models/{path}"), 404)
+            error = self.check_error(self.http.get(f"{server.url}/v1/models/{path}"), 404)
             self.assertEqual(error["code"], "model_not_found")
 
     def test_routes_and_methods(self):

@@ -5,7 +5,7 @@ import pathlib
 import unittest
 
 import sdk_types
-from harness import Case, shared_server, weather_tool
+from harness import Case, client_of, shared_server, weather_tool
 
 TWO_CALLS = pathlib.Path(__file__).with_name("two_calls.jinja")
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
@@ -187,8 +187,7 @@ class SeveralItems(Case):
         cls.http.close()
         cls.server = shared_server("--chat-template-file", str(TWO_CALLS), "--no-request-log",
                                    "--threads", "1")
-        import httpx
-        cls.http = httpx.Client(base_url=cls.server.url, timeout=120)
+        cls.http = client_of(cls.server)
 
     def body(self, **fields):
         return {"model": self.model, "input": "Compare Rome and Oslo.", "temperature": 0,

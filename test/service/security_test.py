@@ -11,7 +11,8 @@ import unittest
 
 import httpx
 
-from harness import ROOT, TOOL_TEMPLATE, Server, shared_server, tool_server, user, weather_tool
+from harness import (ROOT, TOOL_TEMPLATE, Server, client_of, shared_server, tool_server, user,
+                     weather_tool)
 from wire import WireCase, chat_body, head_of, request_of
 
 sys.path.insert(0, str(ROOT / "tools/check"))
@@ -44,7 +45,7 @@ class KeysTest(WireCase):
         cls.file = keys_file()
         cls.server = Server("--api-key-file", cls.file, "--threads", "1",
                             environment={"ZLLM_API_KEY": THIRD})
-        cls.http = httpx.Client(base_url=cls.server.url, timeout=60)
+        cls.http = client_of(cls.server)
 
     @classmethod
     def tearDownClass(cls):
@@ -264,7 +265,7 @@ class OriginsTest(WireCase):
     def setUpClass(cls):
         cls.server = shared_server("--cors-origin", cls.good, "--cors-origin",
                                    "http://localhost:3000", "--threads", "1")
-        cls.http = httpx.Client(base_url=cls.server.url, timeout=60)
+        cls.http = client_of(cls.server)
 
     @staticmethod
     def cross_origin(reply):
@@ -276,7 +277,7 @@ class OriginsTest(WireCase):
                        "file://"):
             for method, path in (*ROUTES, ("GET", "/health"), ("GET", "/nothing"),
                                  ("OPTIONS", "/v1/chat/completions")):
-                reply = httpx.request(method, tool_server().url + path, headers={
+                reply = self.http.request(method, tool_server().url + path, headers={
                     "origin": origin, "access-control-request-method": "POST",
                     "access-control-request-headers": "authorization"})
                 self.assertEqual(self.cross_origin(reply), {}, (origin, path))
@@ -331,7 +332,7 @@ class MutationTest(WireCase):
         # A small context ends what asks for no end.
         cls.server = shared_server("--chat-template-file", str(TOOL_TEMPLATE), "--no-request-log",
                                    "--context", "320", "--threads", "1")
-        cls.http = httpx.Client(base_url=cls.server.url, timeout=120)
+        cls.http = client_of(cls.server)
         cls.model = cls.http.get("/v1/models").json()["data"][0]["id"]
 
     def bodies(self):

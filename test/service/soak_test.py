@@ -11,18 +11,16 @@ import soak  # noqa: E402
 
 SECONDS = 8
 CLIENTS = 24
+LEAST = 2 * CLIENTS  # answers, on however slow a machine
 
 
 class Soak(unittest.TestCase):
     def test_nothing_is_lost_or_mixed_up(self):
         server = harness.Server("--threads", "1", *soak.SERVER_OPTIONS)
-        self.addCleanup(server.process.stderr.close)
         self.addCleanup(server.kill)
-        run = soak.Soak(server.url, server.process.pid, CLIENTS, questions=22, seed=7)
+        run = soak.Soak(server.url, server.process.pid, CLIENTS, questions=22, seed=7, least=LEAST)
         asyncio.run(run.run(SECONDS))
         self.assertEqual(run.faults, [])
-        self.assertGreater(run.counts["finished"], CLIENTS)
-        self.assertGreater(run.counts["left"], 0)
         self.assertLessEqual(run.values["zllm_prefix_cache_bytes"], 1.02 * (64 << 20))
         # Pages and weights are taken at the start; what requests need besides is little.
         self.assertLess(max(run.memory), 1.25 * run.memory[0] + (64 << 20))

@@ -95,7 +95,7 @@ class Stops(Case):
 
     def test_of_chat(self):
         body = {"model": self.model, "messages": [user("Say: one two three four five.")],
-                "max_tokens": 30, "temperature": 0}
+                "max_tokens": 30, "ignore_eos": True, "temperature": 0}
         text = whole(self, CHAT, **body).text
         for begin, size in ((0, 3), (4, 9), (11, 2), (len(text) // 2, 6)):
             stop = text[begin:begin + size]

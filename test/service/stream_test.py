@@ -55,7 +55,8 @@ class Streams(Case):
         self.assertEqual(answer.text, "\ufffd\ufffd")
 
     def test_chunks(self):
-        body = {"model": self.model, "messages": [user("Hi")], "max_tokens": 5, "temperature": 0}
+        body = {"model": self.model, "messages": [user("Hi")], "max_tokens": 5, "temperature": 0,
+                "ignore_eos": True}
         events = self.events(CHAT, body)
         self.assertEqual(events[-1], ("", "[DONE]"))
         chunks = [data for _, data in events[:-1]]
@@ -79,8 +80,8 @@ class Streams(Case):
 
     def test_usage_chunk(self):
         for path, prompt in ((CHAT, {"messages": [user("Hi")]}), (TEXT, {"prompt": "Hi"})):
-            events = self.events(path, {"model": self.model, "max_tokens": 3, "temperature": 0, **prompt,
-                                        "stream_options": {"include_usage": True}})
+            body = {"model": self.model, "max_tokens": 3, "temperature": 0, "ignore_eos": True, **prompt}
+            events = self.events(path, {**body, "stream_options": {"include_usage": True}})
             last = events[-2][1]
             self.assertEqual(last["choices"], [])
             usage = last["usage"]
@@ -88,8 +89,7 @@ class Streams(Case):
             self.assertEqual(usage["total_tokens"], usage["prompt_tokens"] + 3)
             self.assertIn("cached_tokens", usage["prompt_tokens_details"])
             self.assertIn("reasoning_tokens", usage["completion_tokens_details"])
-            no_usage = self.events(path, {"model": self.model, "max_tokens": 3, "temperature": 0, **prompt,
-                                          "stream_options": {"include_usage": False}})
+            no_usage = self.events(path, {**body, "stream_options": {"include_usage": False}})
             self.assertEqual(len(no_usage), len(events) - 1)
 
     def test_bytes_of_a_stream(self):

@@ -1,6 +1,7 @@
 """Structured output: schemas, patterns and grammars over HTTP."""
 
 import concurrent.futures
+import itertools
 import json
 import re
 import unittest
@@ -384,7 +385,7 @@ class Grammars(Structured):
         grammar = 'root ::= expr\nexpr ::= term ([-+*/] term)*\nterm ::= num | "(" expr ")"\n' \
                   'num ::= [0-9]{1,3}\n'
         ended = 0
-        for seed in range(6):
+        for seed in itertools.takewhile(lambda seed: seed < 3 or ended == 0, range(30)):
             for answer in self.posts(CHAT, [self.body(seed=seed, max_tokens=60, **{field: grammar})
                                             for field in ("grammar", "guided_grammar")]):
                 choice = answer["choices"][0]

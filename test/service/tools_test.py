@@ -4,7 +4,7 @@ import json
 import unittest
 
 import json_schema
-from harness import Case, at_once, shared_server, user, weather_tool
+from harness import Case, at_once, client_of, shared_server, user, weather_tool
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 12}},
         "required": ["city"], "additionalProperties": False}
@@ -364,10 +364,9 @@ class History(Case):
 
 class WithoutToolsInTheTemplate(unittest.TestCase):
     def test_tools_are_refused_not_dropped(self):
-        import httpx
         server = shared_server("--no-request-log", "--threads", "1")
         body = {"messages": [user("Hi")], "max_tokens": 2, "tools": [weather_tool()]}
-        with httpx.Client(base_url=server.url, timeout=60) as http:
+        with client_of(server) as http:
             reply = http.post("/v1/chat/completions", json=body)
             self.assertEqual(reply.status_code, 400, reply.text)
             self.assertIn("tools", reply.text)

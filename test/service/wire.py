@@ -1,8 +1,8 @@
 """HTTP/1.1 byte by byte, for requests that no client library would send."""
 
+import contextlib
 import json
 import socket
-import time
 import types
 
 import harness
@@ -22,10 +22,14 @@ def request_of(method, path, body=b"", *fields, **more):
 
 
 class Wire:
-    """A connection; what it reads fails after `seconds` of silence."""
+    """A connection. is_narrow: the kernel takes next to nothing that is not read."""
 
-    def __init__(self, port, host="127.0.0.1", seconds=20):
-        self.socket = socket.create_connection((host, port), timeout=seconds)
+    def __init__(self, port, host="127.0.0.1", is_narrow=False):
+        self.socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        self.socket.settimeout(harness.GUARD_SECONDS)
+        if is_narrow:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.connect((host, port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rb")
 
@@ -40,7 +44,9 @@ class Wire:
         self.socket.close()
 
     def send(self, data):
-        self.socket.sendall(data)
+        """As much as the server takes: it may answer, and leave, before it has heard all."""
+        with contextlib.suppress(ConnectionError):
+            self.socket.sendall(data)
 
     def head(self):
         """Status and headers of the next answer, names in lower case."""
@@ -76,7 +82,7 @@ class Wire:
         return answer
 
     def is_closed(self):
-        """Whether the server ends the connection, within the silence that is allowed."""
+        """Whether the server ends the connection, and says nothing before."""
         try:
             return self.file.read(1) == b""
         except ConnectionError:
@@ -90,9 +96,9 @@ class WireCase(harness.Case):
         return wire
 
     def talk(self, data, method="GET"):
-        wire = self.wire()
-        wire.send(data)
-        return wire.answer(method)
+        with Wire(self.server.port) as wire:
+            wire.send(data)
+            return wire.answer(method)
 
     def error_of(self, answer, status):
         """The error of an answer of that status, which must be JSON."""
@@ -109,15 +115,27 @@ class WireCase(harness.Case):
                 return float(line.split()[-1])
         raise AssertionError(f"there is no {name}")
 
-    def wait_for(self, condition, seconds=20):
-        deadline = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, "it does not come true")
-            time.sleep(0.02)
+    def counted(self, sample):
+        """The value of a line of the metrics, with its labels; 0 where there is none."""
+        for line in self.http.get("/metrics").text.splitlines():
+            if line.startswith(sample + " "):
+                return float(line.split()[-1])
+        return 0
 
-    def wait_until_idle(self, seconds=5):
+    def wait_for(self, condition):
+        harness.wait_for(condition)
+
+    def wait_until_idle(self):
         self.wait_for(lambda: self.gauge("zllm_running_requests") == 0
-                      and self.gauge("zllm_queued_requests") == 0, seconds)
+                      and self.gauge("zllm_queued_requests") == 0)
+
+    def stalled(self, **fields):
+        """A stream that has begun, is not read, and cannot end before it is: a server that is
+        started with NARROW has no room for it."""
+        wire = self.wire(is_narrow=True)
+        wire.send(request_of("POST", "/v1/chat/completions", stalled_body(**fields)))
+        self.assertEqual(wire.head().status, 200)
+        return wire
 
 
 def chat_body(**fields):
@@ -125,5 +143,16 @@ def chat_body(**fields):
                        **fields})
 
 
-def endless_body():
-    return chat_body(stream=True, max_tokens=7000, ignore_eos=True)
+# Of an answer that its client does not read, the server keeps so much.
+NARROW = ("--max-buffer-bytes", "4096", "--write-timeout", harness.NEVER)
+
+
+def stalled_body(**fields):
+    # Log-probabilities make the stream large.
+    return chat_body(**{"stream": True, "max_tokens": 7000, "ignore_eos": True, "logprobs": True,
+                        "top_logprobs": 20, **fields})
+
+
+def endless_body(**fields):
+    """Minutes of work for any machine, whether it is read or not."""
+    return chat_body(**{"max_tokens": 7000, "ignore_eos": True, "n": 128, **fields})

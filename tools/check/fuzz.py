@@ -13,6 +13,7 @@ import sys
 
 # Above what the largest legal inputs need; a parser that takes more for a small input is at fault.
 MEMORY_MIB = 2048
+INPUT_SECONDS = 60  # on a machine that does other things too
 LONGEST_INPUT = 65536
 
 
@@ -23,7 +24,7 @@ def fuzz(program, folder, seconds):
     found = folder / "found" / program.name
     found.mkdir(parents=True, exist_ok=True)
     run = subprocess.run(
-        [program, f"-max_total_time={seconds}", f"-rss_limit_mb={MEMORY_MIB}", "-timeout=10",
+        [program, f"-max_total_time={seconds}", f"-rss_limit_mb={MEMORY_MIB}", f"-timeout={INPUT_SECONDS}",
          f"-max_len={LONGEST_INPUT}", "-print_final_stats=1",
          f"-artifact_prefix={folder}/{program.name}-", found, seeds],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

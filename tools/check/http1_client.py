@@ -3,12 +3,14 @@
 import contextlib
 import socket
 
+from http_case import GUARD_SECONDS
+
 
 def connect(server, receive_buffer=None):
     raw = socket.socket()
     if receive_buffer:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    raw.settimeout(10)
+    raw.settimeout(GUARD_SECONDS)
     raw.connect(("127.0.0.1", server.port))
     return raw
 
@@ -44,8 +46,15 @@ def get(path, *fields):
     return "\r\n".join(lines).encode()
 
 
-def status_of(server, request):
-    with connect(server) as raw:
+def tell(raw, request):
+    """Sends as much as the server takes: it may answer, and leave, before it has heard all."""
+    with contextlib.suppress(ConnectionError):
         raw.sendall(request)
+
+
+def status_of(server, request):
+    """0 where the server closes without an answer."""
+    with connect(server) as raw:
+        tell(raw, request)
         answer = read_until_closed(raw)
     return int(answer.split()[1]) if answer else 0

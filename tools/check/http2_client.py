@@ -1,7 +1,6 @@
 """A small HTTP/2 client on one socket, in the hands of its test."""
 
 import socket
-import time
 import types
 
 import h2.config
@@ -10,13 +9,15 @@ import h2.errors
 import h2.events
 import h2.exceptions
 
+from http_case import GUARD_SECONDS
+
 FRAME_HEAD = 9
 GOAWAY = 7
 
 
 class Http2:
     def __init__(self, port, context=None):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=GUARD_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if context is not None:
             context.set_alpn_protocols(["h2", "http/1.1"])
@@ -46,13 +47,17 @@ class Http2:
         except ConnectionError:
             self.is_closed = True
 
-    def request(self, method, path, body=b"", fields=(), ends=True, authority="localhost"):
+    def _begin(self, method, path, fields, is_whole, authority="localhost"):
         stream = self.state.get_next_available_stream_id()
         self.streams[stream] = types.SimpleNamespace(
             status=0, headers={}, body=b"", is_ended=False, is_reset=False)
         headers = [(":method", method), (":scheme", "http"), (":authority", authority),
                    (":path", path), *fields]
-        self.state.send_headers(stream, headers, end_stream=not body and ends)
+        self.state.send_headers(stream, headers, end_stream=is_whole)
+        return stream
+
+    def request(self, method, path, body=b"", fields=(), ends=True, authority="localhost"):
+        stream = self._begin(method, path, fields, not body and ends, authority)
         self._flush()
         answer = self.streams[stream]
         while body and not answer.is_ended:
@@ -71,6 +76,14 @@ class Http2:
 
     def reset(self, stream):
         self.state.reset_stream(stream, h2.errors.ErrorCodes.CANCEL)
+        self._flush()
+
+    def reset_in_haste(self, count):
+        """So many requests, each of which is reset with it, in one piece: none of them is looked at
+        before its reset is there."""
+        for _ in range(count):
+            stream = self._begin("GET", "/hang", (), True)
+            self.state.reset_stream(stream, h2.errors.ErrorCodes.CANCEL)
         self._flush()
 
     def stop_reading(self):
@@ -137,12 +150,6 @@ class Http2:
             self._receive()
         return answer
 
-    def is_closed_within(self, seconds):
-        deadline = time.monotonic() + seconds
-        while not self.is_closed and time.monotonic() < deadline:
-            self.socket.settimeout(max(deadline - time.monotonic(), 0.01))
-            try:
-                self._receive()
-            except TimeoutError:
-                break
-        return self.is_closed
+    def wait_until_closed(self):
+        while not self.is_closed:
+            self._receive()

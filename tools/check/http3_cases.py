@@ -2,10 +2,9 @@
 
 import asyncio
 import functools
-import time
 
 from http3_client import connected
-from http_case import MIB, SOON, case
+from http_case import MIB, case
 
 
 def http3_case(**options):
@@ -22,7 +21,7 @@ def http3_case(**options):
     return keep
 
 
-@http3_case(body_bytes=MIB, header_bytes=2000, target_bytes=300, body_seconds=0.3)
+@http3_case(body_bytes=MIB, header_bytes=2000, target_bytes=300)
 async def http3_serves_and_limits(server, client):
     answers = await asyncio.gather(*[client.fetch("POST", f"/echo?{i}", b"%d" % i)
                                      for i in range(100)])
@@ -40,6 +39,10 @@ async def http3_serves_and_limits(server, client):
         answer = await client.fetch("GET", path, fields=[("x", f) for f in fields])
         assert answer.status == status, (path, answer.status)
     assert (await client.fetch("POST", "/echo", bytes(big + b"x"))).status == 413
+
+
+@http3_case(body_seconds=0.2)
+async def http3_slow_bodies_end(server, client):
     assert (await client.fetch("POST", "/echo", b"x", ends=False)).status == 408
 
 
@@ -48,16 +51,12 @@ async def http3_clients_that_leave_are_noticed(server, client):
     for path in ("/hang", "/drip"):
         stream = client.request("GET", path)
         await asyncio.to_thread(server.line, f"held {path}")
-        begin = time.monotonic()
         client.stop(stream)
         await asyncio.to_thread(server.line, f"gone {path}")
-        assert time.monotonic() - begin < SOON
     client.request("GET", "/hang")
     await asyncio.to_thread(server.line, "held /hang")
-    begin = time.monotonic()
     client.close()
     await asyncio.to_thread(server.line, "gone /hang")
-    assert time.monotonic() - begin < SOON
 
 
 @http3_case(buffer_bytes=65536)
@@ -65,8 +64,7 @@ async def http3_slow_streams_stall_only_themselves(server, client):
     client.stop_reading()
     slow = client.request("GET", "/pump?n=1500&size=1000")
     assert (await client.fetch("GET", "/hello")).body == b"hello"
-    while len(client.answers[slow].body) < MIB // 2:
-        await asyncio.sleep(0.01)
+    await client.has(slow, MIB // 2)
     assert not client.answers[slow].ended.is_set()
     client.read_on()
     assert len((await client.wait(slow)).body) == 1_500_000
@@ -78,7 +76,7 @@ async def http3_slow_streams_stall_only_themselves(server, client):
 async def http3_readers_that_take_nothing_are_cut(server, client):
     client.stop_reading()
     stuck = client.request("GET", "/pump?n=5000&size=1000")
-    await asyncio.to_thread(server.line, "pump left", 5)
+    await asyncio.to_thread(server.line, "pump cut")
     assert (await client.wait(stuck)).is_reset
     assert (await client.fetch("GET", "/hello")).body == b"hello"
 
@@ -89,14 +87,11 @@ async def http3_clients_may_change_their_address(server, client):
     client.stop_reading()
     stream = client.request("GET", f"/stream?n={count}")
     answer = client.answers[stream]
-    peers = set()
     for share in (MIB // 8, MIB // 4, MIB // 2):
-        while len(answer.body) < share:
-            await asyncio.sleep(0.001)
+        await client.has(stream, share)
         await client.move()
-        peers.add(client._transport.get_extra_info("sockname"))
         assert (await client.fetch("GET", "/hello")).body == b"hello"
-    assert len(peers) == 3 and not answer.ended.is_set()
+    assert not answer.ended.is_set()
     client.read_on()
     whole = b"".join(b"event: piece\ndata: %d\n\n" % i for i in range(count))
     assert (await client.wait(stream)).body == whole
@@ -105,6 +100,6 @@ async def http3_clients_may_change_their_address(server, client):
 @http3_case()
 async def http3_broken_answers_look_broken(server, client):
     broken = client.request("GET", "/broken")
-    await asyncio.sleep(0.1)
+    await asyncio.to_thread(server.line, "held /broken")
     await client.fetch("GET", "/break")
     assert (await client.wait(broken)).is_reset

@@ -11,6 +11,8 @@ import aioquic.h3.events
 import aioquic.quic.configuration
 import aioquic.quic.events
 
+from http_case import GUARD_SECONDS
+
 CANCELLED = 0x10C
 
 
@@ -35,11 +37,17 @@ class Http3(aioquic.asyncio.protocol.QuicConnectionProtocol):
 
     async def wait(self, stream):
         answer = self.answers[stream]
-        await asyncio.wait_for(answer.ended.wait(), 20)
+        await asyncio.wait_for(answer.ended.wait(), GUARD_SECONDS)
         return answer
 
     async def fetch(self, *arguments, **options):
         return await self.wait(self.request(*arguments, **options))
+
+    async def has(self, stream, size):
+        """Waits until so much of the answer's body is there."""
+        async with asyncio.timeout(GUARD_SECONDS):
+            while len(self.answers[stream].body) < size:
+                await asyncio.sleep(0.001)
 
     def stop(self, stream):
         self._quic.stop_stream(stream, CANCELLED)
@@ -58,6 +66,7 @@ class Http3(aioquic.asyncio.protocol.QuicConnectionProtocol):
         before = self._transport
         await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: self, local_addr=before.get_extra_info("sockname")[:1] + (0,))
+        assert self._transport is not before
         before.abort()
         self.change_connection_id()
 

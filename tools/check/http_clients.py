@@ -5,19 +5,22 @@ Needs h2, aioquic and cryptography. Prints a line a case; the last line is "pass
 
 import asyncio
 import contextlib
+import itertools
 import pathlib
 import re
+import select
 import socket
+import ssl
 import sys
 import tempfile
 import time
 
 import http3_cases  # noqa: F401  its cases are among CASES
 import http_server
-from http1_client import connect, get, read_response, read_until_closed, status_of
+from http1_client import connect, get, read_response, read_until_closed, status_of, tell
 from http2_client import Http2
 from http3_client import connected
-from http_case import CASES, MIB, SOON, case
+from http_case import CASES, MIB, NEVER, case, until
 
 
 @case
@@ -67,7 +70,9 @@ def head_has_the_length_and_no_body(start):
         raw.sendall(get("/stream?n=5").replace(b"GET", b"HEAD") + get("/hello"))
         answer = b""
         while not answer.endswith(b"hello"):
-            answer += raw.recv(4096)
+            piece = raw.recv(4096)
+            assert piece, answer
+            answer += piece
         assert answer.count(b"HTTP/1.1 200") == 2 and b"data:" not in answer
 
 
@@ -118,35 +123,61 @@ def limits_of_size_have_their_statuses(start):
 
 
 @case
-def slow_requests_end(start):
-    limits = {"header_seconds": 0.2, "body_seconds": 0.3, "idle_seconds": 0.4}
-    with start(**limits) as server:
-        for request, status, seconds in [
-                (b"GET /hello HT", 408, 0.2), (b"P", 408, 0.2), (b"PRI * HT", 408, 0.2),
-                (b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nab", 408, 0.3),
-                (b"", 0, 0.4), (get("/hello"), 200, 0.4)]:
-            begin = time.monotonic()
-            assert status_of(server, request) == status, request
-            took = time.monotonic() - begin
-            assert seconds * 0.8 < took < seconds + 1.5, (request, took)
-        # A drop at a time does not help.
-        with connect(server) as raw:
-            begin = time.monotonic()
-            raw.settimeout(0.05)
-            answer = b""
-            with contextlib.suppress(ConnectionError):
-                for byte in get("/hello", *["x: y"] * 100):
-                    raw.sendall(bytes([byte]))
-                    with contextlib.suppress(TimeoutError):
-                        answer += raw.recv(100)
-                        break
-            assert time.monotonic() - begin < 2 and b" 408 " in answer
-        # An answer may take longer than all of these.
-        with connect(server) as raw:
-            raw.sendall(get("/hang"))
-            server.line("held /hang")
-            time.sleep(0.8)
-            assert status_of(server, get("/release", "connection: close")) == 200
+def slow_heads_and_bodies_end(start):
+    slow = {"header_seconds": (b"GET /hello HT", b"P", b"PRI * HT"),
+            "body_seconds": (b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nab",)}
+    for name, requests in slow.items():
+        with start(**{name: 0.2}) as server:
+            for request in requests:
+                begin = time.monotonic()
+                assert status_of(server, request) == 408, request
+                assert time.monotonic() - begin >= 0.2, request
+
+
+@case
+def a_drop_at_a_time_does_not_help(start):
+    with start(header_seconds=0.2) as server, connect(server) as raw:
+        tell(raw, b"GET /hello HTTP/1.1\r\n")
+        endless = itertools.cycle(b"x: y\r\n")
+
+        def is_answered():
+            tell(raw, bytes([next(endless)]))
+            return select.select([raw], [], [], 0)[0]
+
+        until(is_answered)
+        assert b" 408 " in read_until_closed(raw)
+
+
+@case
+def idle_connections_end(start):
+    with start(idle_seconds=0.2) as server:
+        begin = time.monotonic()
+        assert status_of(server, b"") == 0
+        assert time.monotonic() - begin >= 0.2
+        # Who asks too late is not heard any more, and asks anew.
+        until(lambda: status_of(server, get("/hello")) == 200)
+
+
+@case
+def an_answer_may_take_longer_than_all_limits(start):
+    with start(header_seconds=0.1, body_seconds=0.1, idle_seconds=0.2) as server:
+        raw = connect(server)
+        tell(raw, get("/hang"))
+
+        def is_held():
+            nonlocal raw
+            if select.select([raw], [], [], 0)[0]:  # asked too late, and was not heard any more
+                raw.close()
+                raw = connect(server)
+                tell(raw, get("/hang"))
+            return server.said("held /hang")
+
+        until(is_held)
+        with raw:
+            # Who begins now goes before it.
+            assert status_of(server, b"G") == 408
+            assert status_of(server, b"") == 0
+            until(lambda: status_of(server, get("/release", "connection: close")) == 200)
             assert read_response(raw.makefile("rb"))[2] == b"released"
 
 
@@ -156,36 +187,29 @@ def held_connections_stall_nobody(start):
         for i in range(39):
             raw = held.enter_context(connect(server))
             raw.sendall([b"", b"GET /he", get("/hang")][i % 3])
-        begin = time.monotonic()
         with connect(server) as raw:
             raw.sendall(get("/hello"))
             assert read_response(raw.makefile("rb"))[2] == b"hello"
             with connect(server) as more:
                 assert b" 503 " in read_until_closed(more)
-        assert time.monotonic() - begin < 1
-        deadline = time.monotonic() + 2
-        while status_of(server, get("/hello", "connection: close")) != 200:
-            assert time.monotonic() < deadline, "the place is not given back"
+        until(lambda: status_of(server, get("/hello", "connection: close")) == 200)
 
 
 @case
 def http1_clients_that_leave_are_noticed(start):
     with start() as server:
         for path in ("/hang", "/drip"):
-            raw = connect(server)
-            raw.sendall(get(path))
-            server.line(f"held {path}")
-            begin = time.monotonic()
-            raw.close()
+            with connect(server) as raw:
+                raw.sendall(get(path))
+                server.line(f"held {path}")
             server.line(f"gone {path}")
-            assert time.monotonic() - begin < SOON, time.monotonic() - begin
 
 
 @case
 def broken_answers_look_broken(start):
     with start() as server, connect(server) as raw:
         raw.sendall(get("/broken"))
-        assert raw.recv(4096)
+        server.line("held /broken")
         assert status_of(server, get("/break", "connection: close")) == 200
         assert not read_until_closed(raw).endswith(b"0\r\n\r\n")
 
@@ -193,17 +217,16 @@ def broken_answers_look_broken(start):
 @case
 def slow_readers_hold_little_memory(start):
     with start(buffer_bytes=65536) as server, connect(server, 4096) as raw:
-        raw.sendall(get("/pump?n=100000&size=1000"))
-        time.sleep(0.3)
-        before = server.memory()
-        time.sleep(0.5)
-        assert server.memory() - before < MIB
-        raw.settimeout(30)
+        before = server.most_memory()
+        raw.sendall(get("/pump?n=100000&size=1000", "connection: close"))
+        server.line("pump waits")
         size = 0
-        while size < 100_000_000:
-            size += len(raw.recv(1 << 20))
+        while piece := raw.recv(1 << 20):
+            size += len(piece)
+        assert size > 100_000_000
         most = int(server.line("pump left 0").rpartition(" ")[2])
         assert most <= 65536 + 1000, most
+        assert server.most_memory() - before < 8 * MIB
 
 
 @case
@@ -211,11 +234,11 @@ def readers_that_take_nothing_are_cut(start):
     with start(write_seconds=0.4) as server:
         with connect(server, 4096) as raw:
             raw.sendall(get("/pump?n=1000000&size=1000"))
-            server.line("pump left", 5)
+            server.line("pump cut")
         with Http2(server.port) as client:
-            stream = client.request("GET", "/pump?n=1000&size=1000")
             client.stop_reading()
-            server.line("pump left", 5)
+            stream = client.request("GET", "/pump?n=10000&size=1000")
+            server.line("pump cut")
             assert client.wait(stream).is_reset
             assert client.wait(client.request("GET", "/hello")).body == b"hello"
 
@@ -238,8 +261,8 @@ def http2_by_prior_knowledge(start):
 
 @case
 def http2_has_limits(start):
-    with start(body_bytes=1000, header_bytes=2000, target_bytes=300, body_seconds=0.3,
-               idle_seconds=0.5) as server, Http2(server.port) as client:
+    sizes = {"body_bytes": 1000, "header_bytes": 2000, "target_bytes": 300}
+    with start(**sizes) as server, Http2(server.port) as client:
         def status(*arguments, **more):
             return client.wait(client.request(*arguments, **more)).status
         assert status("GET", "/" + "a" * 300) == 414
@@ -247,10 +270,18 @@ def http2_has_limits(start):
         assert status("GET", "/hello", fields=[("x", "a" * 30000)]) == 431
         assert status("POST", "/echo", b"x" * 1001) == 413
         assert status("POST", "/echo", b"x" * 1000) == 200
-        assert status("POST", "/echo", b"x", ends=False) == 408
+    with start(body_seconds=0.2) as server, Http2(server.port) as client:
         begin = time.monotonic()
-        assert client.is_closed_within(3)
-        assert time.monotonic() - begin > 0.3
+        assert client.wait(client.request("POST", "/echo", b"x", ends=False)).status == 408
+        assert time.monotonic() - begin >= 0.2
+    with start(idle_seconds=0.2) as server:
+        statuses = []
+        while 200 not in statuses:  # who asks too late is not heard any more
+            begin = time.monotonic()
+            with Http2(server.port) as client:
+                statuses.append(client.wait(client.request("GET", "/hello")).status)
+                client.wait_until_closed()
+            assert time.monotonic() - begin >= 0.2
 
 
 @case
@@ -259,16 +290,12 @@ def http2_clients_that_leave_are_noticed(start):
         for path in ("/hang", "/drip"):
             stream = client.request("GET", path)
             server.line(f"held {path}")
-            begin = time.monotonic()
             client.reset(stream)
             server.line(f"gone {path}")
-            assert time.monotonic() - begin < SOON
         client.request("GET", "/hang")
         server.line("held /hang")
-        begin = time.monotonic()
         client.close()
         server.line("gone /hang")
-        assert time.monotonic() - begin < SOON
 
 
 @case
@@ -287,11 +314,8 @@ def http2_slow_streams_stall_only_themselves(start):
 @case
 def http2_resets_in_haste_end_the_connection(start):
     with start() as server, Http2(server.port) as client:
-        for _ in range(20000):
-            if client.is_closed:
-                break
-            client.reset(client.request("GET", "/hang"))
-        assert client.is_closed_within(5)
+        client.reset_in_haste(100)
+        client.wait_until_closed()
         assert status_of(server, get("/hello", "connection: close")) == 200
 
 
@@ -312,8 +336,7 @@ def tls_speaks_what_is_negotiated(start):
             raw.sendall(get("/hello"))
             assert b"hello" not in read_until_closed(raw)
     with start(tls=True, header_seconds=0.2) as server, connect(server) as raw:
-        begin = time.monotonic()
-        assert read_until_closed(raw) == b"" and time.monotonic() - begin < 2
+        assert read_until_closed(raw) == b""
 
 
 @case
@@ -335,10 +358,12 @@ def a_drain_lets_answers_end(start):
             stream = client.request("GET", "/drip")
             server.line("held /drip")
             # Its body comes when the server has begun to stop.
-            releasing.sendall(b"POST /release HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\n")
+            releasing.sendall(b"POST /release HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\n"
+                              b"content-length: 1\r\n\r\n")
+            assert b" 100 " in releasing.recv(4096)
 
             def stopping():
-                server.tell("stop 5")
+                server.tell(f"stop {NEVER}")
                 assert read_until_closed(idle) == b""
                 # Who comes now is heard, to be refused, and not waited for.
                 late = server.context().wrap_socket(connect(server), server_hostname="localhost")
@@ -349,11 +374,10 @@ def a_drain_lets_answers_end(start):
             asyncio.run(http3(server, stopping))
             assert read_until_closed(first).endswith(b"first;\r\n4\r\nlast\r\n0\r\n\r\n")
             assert client.wait(stream).body == b"first;last"
-            begin = time.monotonic()
             server.line("stopped")
-            assert time.monotonic() - begin < 2
-            with contextlib.suppress(ConnectionRefusedError):
-                connect(server)
+            # The port may be another's by now, who does not have the certificate.
+            with contextlib.suppress(ConnectionRefusedError, ssl.SSLError):
+                context.wrap_socket(connect(server), server_hostname="localhost")
                 raise AssertionError("still listens")
 
 
@@ -368,7 +392,7 @@ def a_stop_cuts_what_does_not_end(start):
             begin = time.monotonic()
             server.tell(f"stop {seconds}")
             server.line("stopped")
-            assert seconds <= time.monotonic() - begin < seconds + 1
+            assert time.monotonic() - begin >= seconds
             assert not read_until_closed(raw).endswith(b"0\r\n\r\n")
 
 

@@ -12,6 +12,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from http_case import GUARD_SECONDS, NEVER
+
 
 def write_certificate(folder):
     """A certificate for localhost that signs itself."""
@@ -34,7 +36,8 @@ def write_certificate(folder):
 def failure(program, **options):
     """What the program says when it cannot start."""
     arguments = [f"{name}={value}" for name, value in options.items()]
-    done = subprocess.run([program, *arguments], input="", capture_output=True, text=True, timeout=10)
+    done = subprocess.run([program, *arguments], input="", capture_output=True, text=True,
+                          timeout=GUARD_SECONDS)
     assert done.returncode == 1, done
     return done.stderr
 
@@ -50,30 +53,46 @@ class Server:
     def _read(self):
         for line in self.process.stdout:
             self.lines.put(line.strip())
+        self.lines.put(None)
 
-    def line(self, start, seconds=10):
+    def line(self, start):
         """Waits for the next line that starts so; others are dropped."""
         while True:
             try:
-                line = self.lines.get(timeout=seconds)
+                line = self.lines.get(timeout=GUARD_SECONDS)
             except queue.Empty:
                 raise AssertionError(f"the server did not say {start!r}") from None
+            assert line is not None, f"the server ended and did not say {start!r}"
             if line.startswith(start):
                 return line
+
+    def said(self, start):
+        """Whether such a line is there; those before it are dropped."""
+        while not self.lines.empty():
+            line = self.lines.get()
+            if line is not None and line.startswith(start):
+                return True
+        return False
 
     def tell(self, line):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
-    def memory(self):
-        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4096
+    def most_memory(self):
+        """What the process ever held at once."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) * 1024
 
     def context(self):
         return ssl.create_default_context(cafile=self.folder / "certificate.pem")
 
 
+TIMES = {f"{name}_seconds": NEVER for name in ("header", "body", "idle", "write")}
+
+
 class Starter:
+    """Starts servers whose times are without end but for those that are asked for."""
+
     def __init__(self, program, folder):
         self.program = program
         self.folder = folder
@@ -83,13 +102,13 @@ class Starter:
     def __call__(self, tls=False, **options):
         if tls:
             options |= {"certificate": self.folder / "certificate.pem", "key": self.folder / "key.pem"}
-        arguments = [f"{name}={value}" for name, value in options.items()]
+        arguments = [f"{name}={value}" for name, value in {**TIMES, **options}.items()]
         process = subprocess.Popen([self.program, *arguments], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, text=True)
         try:
             yield Server(process, self.folder)
             process.stdin.close()
-            assert process.wait(timeout=10) == 0, f"the server ended with {process.returncode}"
+            assert process.wait(timeout=GUARD_SECONDS) == 0, f"the server ended with {process.returncode}"
         finally:
             process.kill()
             process.wait()
