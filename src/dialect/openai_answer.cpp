@@ -118,9 +118,9 @@ std::string_view finish_reason(StopReason reason) {
   ZLLM_CHECK(false, "a stop without a reason");
 }
 
-void append_scored(std::string& out, const std::vector<ScoredToken>& tokens) {
+void append_scored(std::string& out, const std::vector<ScoredToken>& tokens, Scores which) {
   for (const ScoredToken& scored : tokens) {
-    if (!scored.is_content) {
+    if (which == Scores::content && !scored.is_content) {
       continue;
     }
     JsonWriter json;

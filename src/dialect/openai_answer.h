@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,9 @@ void write_fingerprint(JsonWriter& json, const AnswerFacts& facts);
 void write_usage(JsonWriter& json, const Usage& usage);
 void write_timings(JsonWriter& json, const AnswerTimings& timings, const Usage& usage);
 
-// Elements of an array of log-probabilities, of content alone, appended with commas between.
-void append_scored(std::string& out, const std::vector<ScoredToken>& tokens);
+// Elements of an array of log-probabilities, of content or of all, appended with commas between.
+enum class Scores : std::uint8_t { content, all };
+void append_scored(std::string& out, const std::vector<ScoredToken>& tokens, Scores which);
 
 // "stop", "length" or "tool_calls".
 std::string_view finish_reason(StopReason reason);

@@ -53,6 +53,21 @@ std::string delta_of(const CallDelta& delta) {
   return std::move(json).str();
 }
 
+// Of calls all tokens are told, those of their syntax too: how sure a model is of a name or an
+// argument is asked for.
+Scores scores_of(const Event& event) {
+  const bool is_of_call = std::holds_alternative<CallStarted>(event.what) ||
+                          std::holds_alternative<CallDelta>(event.what) ||
+                          std::holds_alternative<CallFinished>(event.what);
+  return is_of_call ? Scores::all : Scores::content;
+}
+
+bool has_scores(const Event& event) {
+  return scores_of(event) == Scores::all
+             ? !event.scored.empty()
+             : std::ranges::any_of(event.scored, &ScoredToken::is_content);
+}
+
 }  // namespace
 
 ChatEncoder::ChatEncoder(ChatAnswer answer)
@@ -85,7 +100,7 @@ void ChatEncoder::send(const Event& event, std::string_view delta, std::string_v
   json.raw("delta", delta);
   std::string scored;
   if (answer_.has_log_probabilities) {
-    append_scored(scored, event.scored);
+    append_scored(scored, event.scored, scores_of(event));
   }
   // Whoever asked for some is told at the end that there were none.
   const bool tells_none =
@@ -140,8 +155,7 @@ void ChatEncoder::stream(const Event& event, std::vector<Item>& out) {
     send({.choice = event.choice, .scored = {}, .what = Started{}},
          R"({"role":"assistant","content":""})", "", out);
   }
-  choice.has_scores =
-      choice.has_scores || std::ranges::any_of(event.scored, &ScoredToken::is_content);
+  choice.has_scores = choice.has_scores || has_scores(event);
   if (const auto *content = std::get_if<ContentDelta>(&event.what)) {
     send(event, delta_of("content", content->text), "", out);
   } else if (const auto *reasoning = std::get_if<ReasoningDelta>(&event.what)) {
@@ -152,6 +166,8 @@ void ChatEncoder::stream(const Event& event, std::vector<Item>& out) {
     send(event, delta_of(*delta), "", out);
   } else if (const auto *finished = std::get_if<ChoiceEnded>(&event.what)) {
     send(event, "{}", finish_reason(finished->reason), out);
+  } else if (answer_.has_log_probabilities && has_scores(event)) {
+    send(event, "{}", "", out);
   }
 }
 
@@ -162,7 +178,7 @@ void ChatEncoder::collect(const Event& event) {
   }
   Choice& choice = choice_of(event);
   if (answer_.has_log_probabilities) {
-    append_scored(choice.scored, event.scored);
+    append_scored(choice.scored, event.scored, scores_of(event));
   }
   if (const auto *content = std::get_if<ContentDelta>(&event.what)) {
     choice.content += content->text;

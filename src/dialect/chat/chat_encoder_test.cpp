@@ -169,11 +169,13 @@ std::vector<Event> scored_events() {
 TEST(ChatEncoder, LogProbabilitiesAreTheSameStreamed) {
   ChatEncoder whole(answer_of(2, true, {}));
   const std::string body = collect_all(whole, scored_events());
-  EXPECT_NE(body.find(R"("logprobs":{"content":[{"token":"a","logprob":-0.5,"bytes":[97],)"
-                      R"("top_logprobs":[{"token":"a","logprob":-0.5,"bytes":[97]}]},)"
-                      "{\"token\":\"\xef\xbf\xbd\""
-                      R"(,"logprob":-9999.0,"bytes":[195],"top_logprobs":[]}],"refusal":null})"),
-            std::string::npos)
+  EXPECT_NE(
+      body.find(R"("logprobs":{"content":[{"token":"a","logprob":-0.5,"bytes":[97],)"
+                R"("top_logprobs":[{"token":"a","logprob":-0.5,"bytes":[97]}]},)"
+                "{\"token\":\"\xef\xbf\xbd\""
+                R"(,"logprob":-9999.0,"bytes":[195],"top_logprobs":[]},)"
+                R"({"token":">","logprob":-1.0,"bytes":[62],"top_logprobs":[]}],"refusal":null})"),
+      std::string::npos)
       << body;
 
   ChatEncoder pieces(answer_of(2, true, {.is_streaming = true}));

@@ -109,7 +109,7 @@ void ResponsesEncoder::take(const Event& event) {
 
 void ResponsesEncoder::note_scored(const Event& event) {
   if (settings_.has_log_probabilities) {
-    append_scored(scored_, event.scored);
+    append_scored(scored_, event.scored, Scores::content);
   }
 }
 
