@@ -120,7 +120,7 @@ class LarkReader {
   }
   bool take_sign(std::string_view text) {
     const bool is_it = is_sign(text);
-    at_ += is_it ? 1 : 0;
+    at_ += is_it ? 1U : 0U;
     return is_it;
   }
   Error refusal(std::string_view what) const {
@@ -156,7 +156,7 @@ class LarkReader {
     const std::string name(word().text);
     ++at_;
     if (take_sign(".")) {  // a priority
-      at_ += word().kind == LarkKind::number ? 1 : 0;
+      at_ += word().kind == LarkKind::number ? 1U : 0U;
     }
     if (!is_sign(":")) {
       return unexpected();
@@ -352,7 +352,7 @@ class LarkReader {
     for (std::size_t i = 0; i < quoted.size(); ++i) {
       const bool is_escape = quoted[i] == '\\' && i + 1 < quoted.size();
       json += is_escape ? quoted.substr(i, 2) : quoted.substr(i, 1);
-      i += is_escape ? 1 : 0;
+      i += is_escape ? 1U : 0U;
       if (is_escape && quoted[i] == 'x') {
         json.replace(json.size() - 1, 1, "u00");
       }

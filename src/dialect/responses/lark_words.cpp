@@ -84,7 +84,7 @@ class Splitter {
   std::size_t quoted(char mark, std::string_view flags) const {
     std::size_t at = 1;
     while (at < rest_.size() && rest_[at] != mark) {
-      at += rest_[at] == '\\' ? 2 : 1;
+      at += rest_[at] == '\\' ? 2U : 1U;
     }
     if (at >= rest_.size()) {
       return 0;
