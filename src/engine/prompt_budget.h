@@ -19,7 +19,7 @@ class PromptBudget {
   // Longer waits for prompts are seen as stalls.
   static constexpr double kMostPromptSeconds = 0.15;
   // Of a round without answers: newcomers and cancelled prompts wait for it, nobody reads.
-  static constexpr double kLoneSeconds = 0.25;
+  static constexpr double kLoneSeconds = 0.5;
   // Fewer rows read all weights, and the state so far, for little.
   static constexpr std::uint64_t kLeastRows = 16;
   static constexpr std::uint64_t kLeastLoneRows = 64;
