@@ -250,10 +250,7 @@ class LarkReader {
         out = {concat(out.text, "|", one.text), Binding::choice};
       }
       is_first = false;
-      if (out.text.size() > kMaxPatternBytes) {
-        return refusal(concat("is longer than ", kMaxPatternBytes,
-                              " bytes once its rules are put into each other"));
-      }
+      ZLLM_TRY(check_size(out));
     } while (take_sign("|"));
     return out;
   }
@@ -274,8 +271,18 @@ class LarkReader {
                 ? next
                 : Pattern{concat(in_brackets(out, Binding::row), in_brackets(next, Binding::row)),
                           Binding::row};
+      ZLLM_TRY(check_size(out));
     }
     return out;
+  }
+
+  // After each part that is added, since a part may be as long as the whole may be.
+  Status check_size(const Pattern& pattern) const {
+    if (pattern.text.size() > kMaxPatternBytes) {
+      return refusal(concat("is longer than ", kMaxPatternBytes,
+                            " bytes once its rules are put into each other"));
+    }
+    return {};
   }
 
   Result<Pattern> repeated(std::size_t depth) {

@@ -166,6 +166,11 @@ TEST(LarkPattern, HasLimits) {
   }
   grammar += "r30: \"x\"\n";
   EXPECT_THAT(refusal(grammar), HasSubstr("longer than"));
+  std::string row = "a: \"" + std::string(30000, 'x') + "\"\nstart:";
+  for (int i = 0; i < 10000; ++i) {
+    row += " a";  // some hundred million bytes
+  }
+  EXPECT_THAT(refusal(row), HasSubstr("longer than"));
   const std::string brackets(1000, '(');
   EXPECT_THAT(refusal("start: " + brackets + "\"a\"" + std::string(1000, ')')),
               HasSubstr("nested deeper"));
