@@ -95,19 +95,19 @@ bool is_loopback_name(const std::string& name) {
 
 bool is_loopback_address(const addrinfo& found) {
   if (found.ai_family == AF_INET) {
-    sockaddr_in socket{};
+    sockaddr_in endpoint{};
     Ipv4 address{};
-    std::memcpy(&socket, found.ai_addr, sizeof(socket));
-    std::memcpy(address.data(), &socket.sin_addr, address.size());
+    std::memcpy(&endpoint, found.ai_addr, sizeof(endpoint));
+    std::memcpy(address.data(), &endpoint.sin_addr, address.size());
     return address.front() == kLoopbackNetwork;
   }
   if (found.ai_family != AF_INET6) {
     return false;
   }
-  sockaddr_in6 socket{};
+  sockaddr_in6 endpoint{};
   Ipv6 address{};
-  std::memcpy(&socket, found.ai_addr, sizeof(socket));
-  std::memcpy(address.data(), &socket.sin6_addr, address.size());
+  std::memcpy(&endpoint, found.ai_addr, sizeof(endpoint));
+  std::memcpy(address.data(), &endpoint.sin6_addr, address.size());
   return address == kLoopback6 ||
          std::ranges::equal(kMappedLoopback, std::span(address).first<kMappedLoopback.size()>());
 }

@@ -91,7 +91,7 @@ TEST_F(LogQueueTest, LinesKeepTheOrderOfTheirThreads) {
     for (std::thread& thread : threads) {
       thread.join();
     }
-    EXPECT_EQ(log.lost(), 0);
+    EXPECT_EQ(log.lost(), 0U);
   }
   ASSERT_EQ(told.size(), kThreads * kLines);
   for (std::size_t thread = 0; thread < kThreads; ++thread) {
@@ -108,7 +108,7 @@ TEST_F(LogQueueTest, WhatFindsNoRoomIsLostAndToldOf) {
   for (std::size_t i = 0; i < 9; ++i) {
     log->push(line(i));
   }
-  EXPECT_EQ(log->lost(), 5);
+  EXPECT_EQ(log->lost(), 5U);
   reader_->allow(5);
   // No line has to come for it.
   EXPECT_TRUE(log->flush());
@@ -117,7 +117,7 @@ TEST_F(LogQueueTest, WhatFindsNoRoomIsLostAndToldOf) {
   log->push(line(9));
   EXPECT_TRUE(log->flush());
   EXPECT_EQ(reader_->lines().back(), line(9));
-  EXPECT_EQ(log->lost(), 5);
+  EXPECT_EQ(log->lost(), 5U);
 }
 
 TEST_F(LogQueueTest, TheNextLineComesAfterTheNumberOfLostOnes) {
@@ -128,11 +128,11 @@ TEST_F(LogQueueTest, TheNextLineComesAfterTheNumberOfLostOnes) {
   reader_->allow(1);
   reader_->wait_for(2);
   log->push(line(6));  // three of four are still there: too many after a loss
-  EXPECT_EQ(log->lost(), 3);
+  EXPECT_EQ(log->lost(), 3U);
   reader_->allow(2);
   reader_->wait_for(4);
   log->push(line(7));
-  EXPECT_EQ(log->lost(), 3);
+  EXPECT_EQ(log->lost(), 3U);
   reader_->allow(3);
   EXPECT_TRUE(log->flush());
   EXPECT_THAT(reader_->lines(), ElementsAre(line(0), line(1), line(2), line(3), lost(3), line(7)));

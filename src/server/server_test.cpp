@@ -318,7 +318,7 @@ TEST(ServerTest, LinesThatTheLogLosesAreCounted) {
       lossy.request(
           {.id = concat("r", i), .method = "GET", .path = "/", .route = {}, .caller = {}});
     }
-    EXPECT_GT(lossy.lost_lines(), 0);
+    EXPECT_GT(lossy.lost_lines(), 0U);
     reading.set_value();
     lossy.flush();
     EXPECT_EQ(log.size(), 9 - lossy.lost_lines() + 1);
