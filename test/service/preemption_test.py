@@ -95,7 +95,6 @@ class Preempted(unittest.TestCase):
             return self.now["zllm_running_requests"] == count
 
         harness.wait_for(is_so)
-        self.assertEqual(self.now["zllm_batch_size"], 1)
         self.assertEqual(self.now["zllm_preemptions_total"], before["zllm_preemptions_total"] + 2)
 
     def put_aside(self, seconds=300):
