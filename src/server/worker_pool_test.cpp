@@ -28,7 +28,7 @@ class Counter final : public Actor {
 };
 
 TEST(WorkerPoolTest, AStepBeginsAfterEverySchedule) {
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 50; ++round) {
     auto counter = std::make_shared<Counter>();
     {
       WorkerPool pool(3);
