@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <zllm/base/text.h>
 #include <zllm/embedded/scripted_model_test-inl.h>
@@ -238,14 +239,17 @@ TEST(Engine, TheOldestTurnsAreDroppedUntilThePromptFits) {
   constexpr int kTurns = 60;
   constexpr std::uint64_t kContext = testing::ScriptedModel::kContext;
   const auto engine = engine_of("Fine.");
-  const auto whole_length = [&](int first) {
+  const auto without = [&](int first) {
     Request request = long_request(kTurns, first);
     conversation(request).drops_oldest = false;
-    return *engine->count_prompt_tokens(request);
+    return request;
   };
-  for (const std::uint64_t room : {std::uint64_t{1}, std::uint64_t{100}}) {
+  const auto whole_length = [&](int first) { return *engine->count_prompt_tokens(without(first)); };
+  using Limit = std::optional<std::uint64_t>;
+  for (const Limit limit : {Limit(1), Limit(100), Limit()}) {
+    const std::uint64_t room = limit.value_or(kContext / 8);
     Request request = long_request(kTurns);
-    request.max_tokens = room;
+    request.max_tokens = limit;
     const std::string text = *engine->render(request);
     int first = 0;
     while (first < kTurns && text.find(concat("question ", first, ".")) == std::string::npos) {
@@ -253,7 +257,7 @@ TEST(Engine, TheOldestTurnsAreDroppedUntilThePromptFits) {
     }
     ASSERT_GT(first, 0);
     ASSERT_LT(first, kTurns);
-    EXPECT_EQ(text, *engine->render(long_request(kTurns, first)));
+    EXPECT_EQ(text, *engine->render(without(first)));
     EXPECT_LE(whole_length(first) + room, kContext);
     EXPECT_GT(whole_length(first - 1) + room, kContext);
     EXPECT_EQ(ask(*engine, request).started->prompt_tokens, whole_length(first));
@@ -263,6 +267,7 @@ TEST(Engine, TheOldestTurnsAreDroppedUntilThePromptFits) {
 TEST(Engine, RoomThatIsNotToBeHadDropsNoMoreThanItMust) {
   const auto engine = engine_of("Fine.");
   Request request = long_request(60);
+  request.max_tokens = 1;
   const std::string text = *engine->render(request);
   request.max_tokens = 100000;
   EXPECT_EQ(*engine->render(request), text);
@@ -317,7 +322,7 @@ TEST(Engine, ScoresOfContentAreOfItsTextAlone) {
            {"a</think>think>", "think>", "think>"},
            {"never ends", "never ends", "never ends"},
        }) {
-    const auto engine = engine_of(one.script, kOpen, "hermes");
+    const auto engine = engine_of(concat("<think>", one.script), kOpen, "hermes");
     Request request = question();
     request.top_log_probabilities = 0;
     const Told told = ask(*engine, request).choices[0];

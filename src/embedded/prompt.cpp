@@ -93,6 +93,8 @@ Outcome<Prompt> of_conversation(const ModelText& text, text::PromptGuard guard,
                 .template_source = std::string(chosen.source())};
 }
 
+constexpr std::uint64_t kUsualAnswerShare = 8;  // of so many; for an answer without a limit
+
 // With the fewest turns left out that make room for the answer: as much as it may take where that
 // is to be had, else for its first token.
 class FittingPrompt {
@@ -105,7 +107,8 @@ class FittingPrompt {
         limit_(limit),
         conversation_(std::get<Conversation>(request.input)),
         turns_(conversation_),
-        room_(std::max<std::uint64_t>(request.max_tokens.value_or(1), 1)) {}
+        room_(std::max<std::uint64_t>(
+            request.max_tokens.value_or(limit.context / kUsualAnswerShare), 1)) {}
 
   Outcome<Prompt> make() {
     Outcome<Prompt> whole = without(0, limit_.context);

@@ -60,7 +60,9 @@ struct Conversation {
   // Of the template by name, JSON text of an object; empty = none.
   std::string template_arguments = {};
   bool continues_last_message = false;  // the answer goes on with the assistant's last message
-  bool drops_oldest = false;            // turns, as many as the context does not hold
+  // Leaves out the oldest turns where the prompt and max_tokens, else an eighth of the context, do
+  // not fit together.
+  bool drops_oldest = false;
   bool opens_answer = true;  // the prompt ends with what begins an assistant's message, if not that
 };
 

