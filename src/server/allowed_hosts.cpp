@@ -112,6 +112,14 @@ bool is_loopback_address(const addrinfo& found) {
          std::ranges::equal(kMappedLoopback, std::span(address).first<kMappedLoopback.size()>());
 }
 
+// Pages cannot take these away: browsers send an origin with all that is not merely read, and their
+// name, which begins like this for all of them, with the rest.
+bool is_of_browser(const http::HttpRequest& request) {
+  constexpr std::string_view kBrowser = "Mozilla/";
+  return request.header("origin") || request.header("sec-fetch-site") ||
+         request.header("user-agent").value_or(std::string_view()).starts_with(kBrowser);
+}
+
 struct FreeAddresses {
   void operator()(addrinfo *found) const { freeaddrinfo(found); }
 };
@@ -152,6 +160,7 @@ Result<AllowedHosts> AllowedHosts::create(const ServerOptions& options) {
   ZLLM_TRY(check_allowed_hosts(options.allowed_hosts));
   const std::string& own = options.transport.host;
   AllowedHosts hosts;
+  hosts.allows_programs_ = options.allowed_hosts.empty();
   hosts.allows_any_ =
       options.allowed_hosts.empty()
           ? !options.api_keys.empty() || !is_loopback(own)
@@ -172,7 +181,7 @@ bool AllowedHosts::has(std::string_view name) const {
 
 std::optional<Failure> AllowedHosts::refuse(const http::HttpRequest& request) const {
   const std::string_view host = request.header("host").value_or(std::string_view());
-  if (allows_any_ || host.empty()) {
+  if (allows_any_ || host.empty() || (allows_programs_ && !is_of_browser(request))) {
     return std::nullopt;
   }
   const std::string name = name_of(host);

@@ -21,10 +21,11 @@ bool is_loopback(const std::string& host);
 class AllowedHosts {
  public:
   // Those of the options beside loopback's own names and the host to listen on. Where none are
-  // given, servers with keys and on addresses that others reach answer to any.
+  // given, servers with keys and on addresses that others reach answer to any, and the others to
+  // programs that are no browsers: they may name what they like as it is.
   static Result<AllowedHosts> create(const ServerOptions& options);
 
-  // Why the request is refused, if it is. What names no host comes from no browser.
+  // Why the request is refused, if it is. What names no host is not.
   std::optional<Failure> refuse(const http::HttpRequest& request) const;
 
  private:
@@ -32,6 +33,7 @@ class AllowedHosts {
   bool has(std::string_view name) const;
 
   bool allows_any_ = false;
+  bool allows_programs_ = false;
   std::vector<std::string> names_;
 };
 

@@ -25,7 +25,7 @@ AllowedHosts hosts_of(std::string listens_at, std::vector<std::string> names = {
 
 bool allows(const AllowedHosts& hosts, std::string host) {
   http::HttpRequest request;
-  request.headers = {{"host", std::move(host)}};
+  request.headers = {{"host", std::move(host)}, {"user-agent", "Mozilla/5.0 (X11)"}};
   return !hosts.refuse(request);
 }
 
@@ -61,6 +61,22 @@ TEST(AllowedHostsTest, LoopbackWithoutKeysAnswersToItsOwnNamesAlone) {
                            "\xff"}) {
     EXPECT_FALSE(allows(hosts, host)) << host;
   }
+}
+
+TEST(AllowedHostsTest, ProgramsMayNameWhatTheyLikeUnlessNamesAreGiven) {
+  const auto refuses = [](const AllowedHosts& hosts, http::Headers headers) {
+    http::HttpRequest request;
+    request.headers = std::move(headers);
+    request.headers.emplace_back("host", "box.example");
+    return hosts.refuse(request).has_value();
+  };
+  const AllowedHosts hosts = hosts_of("127.0.0.1");
+  EXPECT_FALSE(refuses(hosts, {}));
+  EXPECT_FALSE(refuses(hosts, {{"user-agent", "python-httpx/0.28"}}));
+  EXPECT_TRUE(refuses(hosts, {{"user-agent", "Mozilla/5.0 (X11)"}}));
+  EXPECT_TRUE(refuses(hosts, {{"origin", "null"}}));
+  EXPECT_TRUE(refuses(hosts, {{"sec-fetch-site", "same-origin"}}));
+  EXPECT_TRUE(refuses(hosts_of("127.0.0.1", {"a.example"}), {}));
 }
 
 TEST(AllowedHostsTest, WhoNamesNoHostIsNoBrowser) {
@@ -100,7 +116,7 @@ TEST(AllowedHostsTest, TheHostToListenOnIsOne) {
 
 TEST(AllowedHostsTest, TheRefusalNamesTheHostAndTheOption) {
   http::HttpRequest request;
-  request.headers = {{"host", "Evil.Example:8080"}};
+  request.headers = {{"host", "Evil.Example:8080"}, {"origin", "http://evil.example:8080"}};
   const auto refusal = hosts_of("127.0.0.1").refuse(request);
   ASSERT_TRUE(refusal);
   EXPECT_THAT(refusal->message, HasSubstr("--allowed-hosts 'evil.example'"));

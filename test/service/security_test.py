@@ -155,7 +155,10 @@ class KeysTest(WireCase):
 
 
 class HostsTest(WireCase):
-    """A page's own name may lead to a server on loopback without keys: who names it is refused."""
+    """A page's own name may lead to a server on loopback without keys: a browser that names it is
+    refused."""
+
+    BROWSER = ("user-agent", "Mozilla/5.0 (X11)")
 
     def refusal(self, status, body):
         self.assertEqual(status, 403, body)
@@ -165,10 +168,11 @@ class HostsTest(WireCase):
         return error
 
     def status_of(self, host, **more):
-        return self.talk(head_of("GET", "/v1/models", host=host, **more)).status
+        browser = ": ".join(self.BROWSER)
+        return self.talk(head_of("GET", "/v1/models", browser, host=host, **more)).status
 
     def test_other_names_reach_nothing_but_health(self):
-        headers = {"host": f"evil.example:{self.server.port}"}
+        headers = dict([("host", f"evil.example:{self.server.port}"), self.BROWSER])
         for method, path in (*ROUTES, ("GET", "/"), ("GET", "/nothing"), ("PUT", "/health")):
             reply = self.http.request(method, path, headers=headers,
                                       content=b"{}" if method == "POST" else None)
@@ -186,7 +190,8 @@ class HostsTest(WireCase):
         for host in ("localhost.evil.example", "127.0.0.1.evil.example", "evil", "10.0.0.1",
                      "[::2]", "xlocalhost", "0.0.0.0"):
             self.assertEqual(self.status_of(host), 403, host)
-        # No browser speaks so.
+        # No browser speaks so, or hides its name.
+        self.assertEqual(self.talk(head_of("GET", "/v1/models", host="evil.example")).status, 200)
         self.assertEqual(self.status_of(None, version="HTTP/1.0"), 200)
         self.assertEqual(self.status_of("evil.example", version="HTTP/1.0"), 403)
 
@@ -194,15 +199,18 @@ class HostsTest(WireCase):
         for target, host, status in (("evil.example", "localhost", 403),
                                      ("user@evil.example", "localhost", 403),
                                      ("localhost:1", "evil.example", 200)):
-            answer = self.talk(head_of("GET", f"http://{target}/v1/models", host=host))
+            answer = self.talk(head_of("GET", f"http://{target}/v1/models",
+                                       ": ".join(self.BROWSER), host=host))
             self.assertEqual(answer.status, status, target)
 
     def test_http2_names_it_too(self):
         with Http2(self.server.port) as client:
             for authority, status in (("evil.example:80", 403), ("LOCALHOST:80", 200)):
-                answer = client.wait(client.request("GET", "/v1/models", authority=authority))
+                answer = client.wait(client.request("GET", "/v1/models", fields=(self.BROWSER,),
+                                                    authority=authority))
                 self.assertEqual(answer.status, status, authority)
             answer = client.wait(client.request("POST", "/v1/messages", b"{}",
+                                                fields=(self.BROWSER,),
                                                 authority="evil.example"))
             self.refusal(answer.status, answer.body)
 
@@ -217,7 +225,8 @@ class HostsTest(WireCase):
 
             async def talk():
                 async with connected(server) as client:
-                    return [await client.fetch("GET", "/v1/models", authority=authority)
+                    return [await client.fetch("GET", "/v1/models", fields=(self.BROWSER,),
+                                               authority=authority)
                             for authority in ("evil.example", "localhost:1")]
 
             evil, good = asyncio.run(talk())
