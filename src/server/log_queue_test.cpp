@@ -79,7 +79,8 @@ TEST_F(LogQueueTest, LinesKeepTheOrderOfTheirThreads) {
   constexpr std::size_t kLines = 200;
   std::vector<std::string> told;
   {
-    LogQueue log([&told](std::string_view given) { told.emplace_back(given); }, lost);
+    LogQueue log([&told](std::string_view given) { told.emplace_back(given); }, lost,
+                 {.flush_time = kLong});
     std::vector<std::thread> threads;
     for (std::size_t thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&log, thread] {
