@@ -26,8 +26,8 @@ class KeepingWriter final : public http::ResponseWriter {
     text += piece;
     return true;
   }
-  void finish() override { told_at_end = metrics_.text({}); }
-  void reset() override { told_at_end = metrics_.text({}); }
+  void finish() override { told_at_end = metrics_.text({}, 0); }
+  void reset() override { told_at_end = metrics_.text({}, 0); }
   std::size_t pending() const override { return 0; }
   bool is_gone() const override { return false; }
   void set_notifier(std::function<void()> notifier) override { notifier_ = std::move(notifier); }

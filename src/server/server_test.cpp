@@ -266,7 +266,7 @@ TEST(ServerTest, WithKeysOrByTheOptionOtherHostsAreAllowed) {
   Bench keyed({"secret"});
   const http::Headers other = {{"host", "any.example"}, {"x-api-key", "secret"}};
   EXPECT_EQ(keyed.send("GET", "/v1/models", other).status, 200);
-  Bench listed({.allowed_hosts = {"any.example"}});
+  Bench listed(ServerOptions{.allowed_hosts = {"any.example"}});
   EXPECT_EQ(listed.send("GET", "/v1/models", {{"host", "ANY.example.:80"}}).status, 200);
   EXPECT_EQ(listed.send("GET", "/v1/models", {{"host", "other.example"}}).status, 403);
 }
