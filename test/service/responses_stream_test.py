@@ -213,6 +213,16 @@ class SeveralItems(Case):
         self.assertEqual(stream.item("reasoning")["summary"], [])
         self.assertIsNone(stream.item("reasoning")["encrypted_content"])
 
+    def test_log_probabilities_are_of_the_message_alone(self):
+        stream = Stream(self, self.events("/v1/responses", self.body(
+            reasoning={"effort": "high"}, include=["message.output_text.logprobs"])))
+        part = stream.item("message")["content"][0]
+        told = [token for data in stream.events if data["type"] == "response.output_text.delta"
+                for token in data["logprobs"]]
+        self.assertEqual(told, part["logprobs"])
+        # The last one may hold the line's end before the calls too.
+        self.assertEqual("".join(token["token"] for token in told).rstrip(), part["text"].rstrip())
+
     def test_packed_reasoning_stands_for_its_text(self):
         fields = {"reasoning": {"effort": "high"}, "include": ["reasoning.encrypted_content"],
                   "store": False}
