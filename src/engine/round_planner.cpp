@@ -28,9 +28,8 @@ std::vector<std::size_t> prompts_in_order(std::span<const PendingRows> pending,
     }
   }
   if (prefers_short) {
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      return std::tuple(pending[b].priority, pending[a].rows) <
-             std::tuple(pending[a].priority, pending[b].rows);
+    std::ranges::sort(order, {}, [&](std::size_t i) {
+      return std::tuple(-std::int64_t{pending[i].priority}, pending[i].rows, i);
     });
   }
   return order;
