@@ -25,7 +25,7 @@ using testing::HasSubstr;
 class Bench {
  public:
   explicit Bench(std::vector<std::string> keys = {}, std::vector<std::string> origins = {})
-      : Bench({.api_keys = std::move(keys), .cors_origins = std::move(origins)}) {}
+      : Bench(ServerOptions{.api_keys = std::move(keys), .cors_origins = std::move(origins)}) {}
   explicit Bench(ServerOptions options)
       : server_(make(std::move(options))), transport(server_->handler(), {.body_bytes = 1000}) {}
 
@@ -264,7 +264,7 @@ TEST(ServerTest, WithKeysOrByTheOptionOtherHostsAreAllowed) {
   Bench keyed({"secret"});
   const http::Headers other = {{"host", "any.example"}, {"x-api-key", "secret"}};
   EXPECT_EQ(keyed.send("GET", "/v1/models", other).status, 200);
-  Bench listed({.allowed_hosts = {"any.example"}});
+  Bench listed(ServerOptions{.allowed_hosts = {"any.example"}});
   EXPECT_EQ(listed.send("GET", "/v1/models", {{"host", "ANY.example.:80"}}).status, 200);
   EXPECT_EQ(listed.send("GET", "/v1/models", {{"host", "other.example"}}).status, 403);
 }
@@ -283,7 +283,7 @@ TEST(ServerTest, WhatTheTransportRefusesIsToldSoWhateverTheHost) {
 }
 
 TEST(ServerTest, NamesThatAreNoHostsAreRefusedByTheOption) {
-  const auto server = Server::create({.allowed_hosts = {"http://a"}});
+  const auto server = Server::create(ServerOptions{.allowed_hosts = {"http://a"}});
   ASSERT_FALSE(server.ok());
   EXPECT_THAT(server.error().message, HasSubstr("--allowed-hosts: 'http://a'"));
 }
@@ -293,7 +293,7 @@ TEST(ServerTest, ALogThatIsNotReadHoldsNoRequestUp) {
   const auto is_read = reading.get_future().share();
   constexpr int kRequests = 50;  // more than the workers, which would wait for the log
   std::latch logged(kRequests);
-  Bench bench({.log = [&logged, is_read](std::string_view) {
+  Bench bench(ServerOptions{.log = [&logged, is_read](std::string_view) {
     is_read.wait();
     logged.count_down();
   }});
