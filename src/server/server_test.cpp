@@ -25,7 +25,7 @@ using testing::HasSubstr;
 class Bench {
  public:
   explicit Bench(std::vector<std::string> keys = {}, std::vector<std::string> origins = {})
-      : Bench({.api_keys = std::move(keys), .cors_origins = std::move(origins)}) {}
+      : Bench(ServerOptions{.api_keys = std::move(keys), .cors_origins = std::move(origins)}) {}
   explicit Bench(ServerOptions options)
       : server_(make(std::move(options))), transport(server_->handler(), {.body_bytes = 1000}) {}
 
@@ -285,7 +285,7 @@ TEST(ServerTest, WhatTheTransportRefusesIsToldSoWhateverTheHost) {
 }
 
 TEST(ServerTest, NamesThatAreNoHostsAreRefusedByTheOption) {
-  const auto server = Server::create({.allowed_hosts = {"http://a"}});
+  const auto server = Server::create(ServerOptions{.allowed_hosts = {"http://a"}});
   ASSERT_FALSE(server.ok());
   EXPECT_THAT(server.error().message, HasSubstr("--allowed-hosts: 'http://a'"));
 }
@@ -295,7 +295,7 @@ TEST(ServerTest, ALogThatIsNotReadHoldsNoRequestUp) {
   const auto is_read = reading.get_future().share();
   constexpr int kRequests = 50;  // more than the workers, which would wait for the log
   std::latch logged(kRequests);
-  Bench bench({.log = [&logged, is_read](std::string_view) {
+  Bench bench(ServerOptions{.log = [&logged, is_read](std::string_view) {
     is_read.wait();
     logged.count_down();
   }});
