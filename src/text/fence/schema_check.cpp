@@ -326,9 +326,8 @@ Result<Json> SchemaChecker::check_value(std::string_view key, const Json& value,
     if (factor <= 0) {
       return refusal("has a multipleOf that is not above 0", pointer);
     }
-    if (has_large_factors_) {
-      return refusal("has values of multipleOf that are too large to be held to together,",
-                     pointer);
+    if (has_large_factors_ || is_large_factor(factor)) {
+      return refusal("has a multipleOf that is too large, alone or with others,", pointer);
     }
   }
   return value;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 
 namespace zllm::text {
 namespace {
@@ -14,6 +15,8 @@ constexpr double kTwoTo64 = 18446744073709551616.0;
 constexpr double kMost = 9223372036854774784.0;
 // From here on, one more is the same float for some.
 constexpr double kTwoTo53 = 9007199254740992.0;
+// Each remainder is a state of the compiled grammar: it takes some 10 us to make one.
+constexpr std::uint32_t kMostRemainders = 1U << 16;
 // Stands for an excluded 0: nearer ones have so many digits that patterns of them grow too large.
 constexpr double kLeast = 1e-20;
 
@@ -94,15 +97,35 @@ void collect_factors(const Json& value, Factors& out) {
   }
 }
 
-// Brought to whole numbers, as the compiler does it in 32 bits.
-bool is_product_held(double a, double b) {
-  constexpr int kPlaces = 10;
-  const auto is_whole = [](double value) { return std::floor(value) == value; };
-  for (int i = 0; i < kPlaces && !(is_whole(a) && is_whole(b)); ++i) {
-    a *= 10;
-    b *= 10;
+// Digits behind the point.
+int places_of(double factor) {
+  constexpr int kMostPlaces = 10;
+  int places = 0;
+  while (places < kMostPlaces && std::floor(factor) != factor) {
+    factor *= 10;
+    ++places;
   }
-  return a * b <= double{std::numeric_limits<std::uint32_t>::max()};
+  return places;
+}
+
+// The remainders of a number by all of them; 0: too many to count.
+std::uint64_t remainders_by(std::span<const double> factors) {
+  int places = 0;
+  for (const double factor : factors) {
+    places = std::max(places, places_of(factor));
+  }
+  std::uint64_t count = 1;
+  for (const double factor : factors) {
+    const double whole = std::round(factor * std::pow(10, places));
+    if (!(whole >= 1 && whole <= double{kMostRemainders})) {
+      return 0;
+    }
+    count = std::lcm(count, static_cast<std::uint64_t>(whole));
+    if (count > kMostRemainders) {
+      return 0;
+    }
+  }
+  return count;
 }
 
 // What an excluded bound is for the compiler, which takes two kinds of them for numbers within:
@@ -159,22 +182,14 @@ Json held_bound(std::string_view key, const Json& bound, std::span<const double>
   return held == told && is_exact_number(bound) ? bound : Json(held);
 }
 
+bool is_large_factor(double factor) { return remainders_by(std::span(&factor, 1)) == 0; }
+
 bool has_large_factors(const Json& root) {
-  constexpr std::size_t kMaxFactors = 1000;  // each is held against each
   Factors factors;
   collect_factors(root, factors);
-  const std::vector<double>& values = factors.values;
-  if (!factors.may_meet || values.size() > kMaxFactors) {
-    return factors.may_meet;
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    for (std::size_t j = i + 1; j < values.size(); ++j) {
-      if (!is_product_held(values[i], values[j])) {
-        return true;
-      }
-    }
-  }
-  return false;
+  // One that is large alone is told of where it stands.
+  std::erase_if(factors.values, is_large_factor);
+  return factors.may_meet && remainders_by(factors.values) == 0;
 }
 
 std::string_view bound_name(std::string_view key, const Json& schema) {

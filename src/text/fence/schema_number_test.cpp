@@ -245,6 +245,18 @@ TEST(SchemaNumber, FactorsThatMeetAreHeldToTogether) {
   }
   EXPECT_TRUE(
       make(R"({"properties":{"a":{"multipleOf":0.0000001},"b":{"multipleOf":1000}}})").ok());
+  EXPECT_TRUE(make(both("0.05", "100")).ok());
+  EXPECT_TRUE(make(both("1000", "500")).ok());
+}
+
+TEST(SchemaNumber, AFactorOfManyRemaindersIsRefused) {
+  for (const std::string_view factor : {"65537", "1000003", "6.5537", "1e300"}) {
+    const auto fence =
+        make(concat(R"({"properties":{"a":{"multipleOf":5},"b":{"multipleOf":)", factor, "}}}"));
+    ASSERT_FALSE(fence.ok()) << factor;
+    EXPECT_NE(fence.error().message.find("'/properties/b/multipleOf'"), std::string::npos);
+  }
+  EXPECT_TRUE(make(R"({"multipleOf":1000})").ok());
 }
 
 TEST(SchemaNumber, BoundsThatNothingMeetsStayAsTheyAre) {
