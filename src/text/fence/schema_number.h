@@ -21,8 +21,8 @@ std::vector<double> bounds_within(const Json& root);
 // meet.
 Json held_bound(std::string_view key, const Json& bound, std::span<const double> others);
 
-// Whether a factor of multipleOf would take the compiler too long; and whether the others would that
-// may meet in one number.
+// Whether a factor of multipleOf would take the compiler too long; and whether the others would
+// that may meet in one number.
 bool is_large_factor(double factor);
 bool has_large_factors(const Json& root);
 
