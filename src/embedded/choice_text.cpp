@@ -197,7 +197,7 @@ void ChoiceText::pass(family::CallArguments arguments, std::vector<Event>& out) 
 
 void ChoiceText::pass(family::CallEnd call, std::vector<Event>& out) {
   scored_.leave_content();
-  emit(CallFinished{.call = call.call}, out);
+  emit(CallFinished{.call = call.call, .is_cut = is_cut_}, out);
   if (!parts_.allows_parallel_calls && !is_cut_) {
     end(StopReason::calls, out);
   }

@@ -42,6 +42,7 @@ struct CallDelta {
 };
 struct CallFinished {
   std::uint32_t call = 0;
+  bool is_cut = false;  // the answer ended in it
 };
 
 enum class StopReason : std::uint8_t {

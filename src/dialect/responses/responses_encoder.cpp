@@ -157,7 +157,7 @@ void ResponsesEncoder::add_call_text(std::string_view event, const std::string& 
 
 void ResponsesEncoder::on(const CallFinished& call) {
   if (is_in_call(call.call)) {
-    stop_item("completed");
+    stop_item(call.is_cut ? "incomplete" : "completed");
   }
 }
 

@@ -126,6 +126,18 @@ TEST(ResponsesEncoder, CollectsTheSame) {
   EXPECT_THAT(collect(settings(), whole_answer()), HasSubstr(kOutput));
 }
 
+TEST(ResponsesEncoder, ACallThatIsCutIsIncomplete) {
+  const auto text_of = [](bool is_cut) {
+    return collect(settings(),
+                   {event(Started{}), event(CallStarted{.call = 0, .id = "c1", .name = "say"}),
+                    event(CallDelta{.call = 0, .arguments = R"({"a)"}),
+                    event(CallFinished{.call = 0, .is_cut = is_cut}),
+                    event(ChoiceEnded{.reason = StopReason::length}), ended()});
+  };
+  EXPECT_THAT(text_of(true), HasSubstr(R"("arguments":"{\"a","status":"incomplete"})"));
+  EXPECT_THAT(text_of(false), HasSubstr(R"("arguments":"{\"a","status":"completed"})"));
+}
+
 TEST(ResponsesEncoder, CustomCallsTellTheirInput) {
   ResponseSettings custom = settings();
   custom.custom_tools.emplace("say", "{}");

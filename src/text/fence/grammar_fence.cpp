@@ -32,6 +32,9 @@ Result<std::unique_ptr<engine::Fence>> GrammarFence::create(
 
 std::unique_ptr<engine::Fence> GrammarFence::clone() const {
   Result<edge::Grammar> grammar = grammar_.ok() ? grammar_->clone() : grammar_.error();
+  if (grammar_.ok() && !grammar.ok()) {
+    grammar = beyond_bounds(grammar.error());
+  }
   std::unique_ptr<GrammarFence> copy(new GrammarFence(vocabulary_, std::move(grammar)));
   copy->mask_ = mask_;
   copy->is_finished_ = is_finished_;
@@ -94,8 +97,8 @@ Status GrammarFence::advance(TokenId token) {
   if (token < 0 || std::find(ends.begin(), ends.end(), token) != ends.end()) {
     return Error{Code::invalid_argument, concat("the grammar does not go on by token ", token)};
   }
-  ZLLM_TRY(grammar_->consume(token));
-  return moved();
+  const Status consumed = grammar_->consume(token);
+  return consumed.ok() ? moved() : beyond_bounds(consumed.error());
 }
 
 Status GrammarFence::rollback(std::size_t tokens) {
@@ -108,7 +111,11 @@ Status GrammarFence::rollback(std::size_t tokens) {
 
 Status GrammarFence::moved() {
   mask_.reset();
-  ZLLM_TRY(is_finished_, grammar_->stopped());
+  const Result<bool> stopped = grammar_->stopped();
+  if (!stopped.ok()) {
+    return beyond_bounds(stopped.error());
+  }
+  is_finished_ = *stopped;
   return {};
 }
 

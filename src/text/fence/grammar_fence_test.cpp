@@ -73,6 +73,19 @@ TEST(GrammarFence, AFinishedAnswerAllowsNothingButItsEnd) {
   EXPECT_FALSE(fence->is_finished());
 }
 
+TEST(GrammarFence, AGrammarBeyondItsBoundsIsTheRequestsFault) {
+  const Setting setting = byte_level();
+  const auto fence = make(setting, ConstraintKind::regex, "((a{1000}){1000}){1000}");
+  const TokenId token = setting.tokenizer.encode("a")->front();
+  Status status = fence->mask().ok() ? Status() : Status(fence->mask().error());
+  for (int i = 0; i < 8 && status.ok(); ++i) {
+    status = fence->advance(token);
+  }
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::unsupported);
+  EXPECT_NE(status.error().message.find("the answer's grammar"), std::string::npos);
+}
+
 TEST(GrammarFence, RollbackAndClonesComeToTheSameMasks) {
   const Setting setting = byte_level();
   std::mt19937 random(11);
