@@ -38,6 +38,15 @@ class Gate {
   int arrived_ = 0;
 };
 
+// The model's rounds wait until the gate, which must outlive them, is opened.
+void close(Gate& gate, hashed::PagedModel& model) {
+  model.before_round = [&gate](const runtime::Round&) {
+    gate.pass();
+    return Status();
+  };
+  gate.set(false);
+}
+
 std::vector<TokenId> read_all(Stream& stream, std::optional<Ended>& ended) {
   std::vector<TokenId> tokens;
   while (auto event = stream.next()) {
@@ -111,11 +120,7 @@ TEST(Loop, RefusesWhatCanNeverRunByName) {
 TEST(Loop, BoundsTheQueueAndTakesMoreOnceThereIsRoom) {
   hashed::PagedModel model;
   Gate gate;
-  model.before_round = [&](const runtime::Round&) {
-    gate.pass();
-    return Status();
-  };
-  gate.set(false);
+  close(gate, model);
   auto loop = Loop::start(model, {.sequences = 1, .queue_length = 2});
   auto running = (*loop)->submit(plain_request({1}, 3));
   gate.wait_for_arrival();
@@ -143,11 +148,7 @@ TEST(Loop, TellsHowLongARoundTakesButNotHowLongNobodyAsked) {
   };
   hashed::PagedModel model;
   Gate gate;
-  model.before_round = [&](const runtime::Round&) {
-    gate.pass();
-    return Status();
-  };
-  gate.set(false);
+  close(gate, model);
   auto loop = Loop::start(model, {});
   EXPECT_EQ((*loop)->statistics().stalled_seconds, 0);
   const Clock::time_point before = Clock::now();
