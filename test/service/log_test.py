@@ -12,7 +12,7 @@ import unittest
 import httpx
 
 from harness import PROGRAM, model
-from wire import WireCase, chat_body, head_of
+from wire import OwnServerCase, chat_body, head_of
 
 CHAT = "/v1/chat/completions"
 # Paths of about as many bytes as a target may have fill the log soon.
@@ -22,16 +22,8 @@ FEW = 20        # more than a pipe holds
 LOST = re.compile(r"^zllm_log_lines_lost_total (\d+)$", re.MULTILINE)
 
 
-class UnreadLogTest(WireCase):
+class UnreadLogTest(OwnServerCase):
     """Each test has a server of its own, whose log is read up to the line that says it is ready."""
-
-    @classmethod
-    def setUpClass(cls):
-        pass
-
-    @classmethod
-    def tearDownClass(cls):
-        pass
 
     def start(self, waits):
         reading, writing = os.pipe()

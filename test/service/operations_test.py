@@ -14,7 +14,7 @@ import httpx
 
 from harness import (ENDLESS_SCHEMA, GUARD_SECONDS, NEVER, PROGRAM, TOOL_TEMPLATE, Server,
                      client_of, model, parse_events, user)
-from wire import NARROW, WireCase, chat_body, head_of
+from wire import NARROW, OwnServerCase, WireCase, chat_body, head_of
 
 CHAT = "/v1/chat/completions"
 SLOW_LOADS = 8  # of one model after the other, so that loading takes a while
@@ -151,16 +151,8 @@ class ConfigTest(unittest.TestCase):
         self.assertIn("in use", done.stderr)
 
 
-class LifeTest(WireCase):
+class LifeTest(OwnServerCase):
     """Each test has a server of its own, which it ends."""
-
-    @classmethod
-    def setUpClass(cls):
-        pass
-
-    @classmethod
-    def tearDownClass(cls):
-        pass
 
     def start(self, *options, **more):
         self.server = Server("--threads", "1", *options, **more)

@@ -156,3 +156,15 @@ def stalled_body(**fields):
 def endless_body(**fields):
     """Minutes of work for any machine, whether it is read or not."""
     return chat_body(**{"max_tokens": 7000, "ignore_eos": True, "n": 128, **fields})
+
+
+class OwnServerCase(WireCase):
+    """Each test has a server of its own, which it starts."""
+
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    @classmethod
+    def tearDownClass(cls):
+        pass
