@@ -56,46 +56,23 @@ double float_at_most(std::uint64_t value) {
   return std::nextafter(nearest, 0.0);
 }
 
-void collect_bounds(const Json& value, std::vector<double>& out) {
+// Of all objects in it.
+template <class Visit>
+void visit_members(const Json& value, const Visit& visit) {
   if (const Json::Array *items = value.as_array()) {
     for (const Json& item : *items) {
-      collect_bounds(item, out);
+      visit_members(item, visit);
     }
   } else if (const Json::Object *members = value.as_object()) {
     for (const auto& [key, member] : *members) {
-      double bound = 0;
-      if (is_bound(key) && member.as_number(bound)) {
-        out.push_back(bound);
-      }
-      collect_bounds(member, out);
+      visit(key, member);
+      visit_members(member, visit);
     }
   }
 }
 
 // What makes one schema of several.
 constexpr auto kJoining = std::to_array<std::string_view>({"$ref", "allOf", "anyOf", "oneOf"});
-
-struct Factors {
-  std::vector<double> values;
-  bool may_meet = false;
-};
-
-void collect_factors(const Json& value, Factors& out) {
-  if (const Json::Array *items = value.as_array()) {
-    for (const Json& item : *items) {
-      collect_factors(item, out);
-    }
-  } else if (const Json::Object *members = value.as_object()) {
-    for (const auto& [key, member] : *members) {
-      double factor = 0;
-      if (key == "multipleOf" && member.as_number(factor)) {
-        out.values.push_back(factor);
-      }
-      out.may_meet = out.may_meet || std::ranges::find(kJoining, key) != kJoining.end();
-      collect_factors(member, out);
-    }
-  }
-}
 
 // Digits behind the point.
 int places_of(double factor) {
@@ -153,7 +130,11 @@ bool is_bound(std::string_view key) { return std::ranges::find(kBounds, key) != 
 
 std::vector<double> bounds_within(const Json& root) {
   std::vector<double> out;
-  collect_bounds(root, out);
+  visit_members(root, [&](std::string_view key, const Json& member) {
+    if (double bound = 0; is_bound(key) && member.as_number(bound)) {
+      out.push_back(bound);
+    }
+  });
   return out;
 }
 
@@ -185,11 +166,17 @@ Json held_bound(std::string_view key, const Json& bound, std::span<const double>
 bool is_large_factor(double factor) { return remainders_by(std::span(&factor, 1)) == 0; }
 
 bool has_large_factors(const Json& root) {
-  Factors factors;
-  collect_factors(root, factors);
-  // One that is large alone is told of where it stands.
-  std::erase_if(factors.values, is_large_factor);
-  return factors.may_meet && remainders_by(factors.values) == 0;
+  std::vector<double> factors;
+  bool may_meet = false;
+  visit_members(root, [&](std::string_view key, const Json& member) {
+    // One that is large alone is told of where it stands.
+    if (double factor = 0;
+        key == "multipleOf" && member.as_number(factor) && !is_large_factor(factor)) {
+      factors.push_back(factor);
+    }
+    may_meet = may_meet || std::ranges::find(kJoining, key) != kJoining.end();
+  });
+  return may_meet && remainders_by(factors) == 0;
 }
 
 std::string_view bound_name(std::string_view key, const Json& schema) {
