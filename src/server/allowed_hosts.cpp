@@ -112,8 +112,8 @@ bool is_loopback_address(const addrinfo& found) {
          std::ranges::equal(kMappedLoopback, std::span(address).first<kMappedLoopback.size()>());
 }
 
-// Pages cannot take these away: browsers send an origin with all that is not merely read, and their
-// name, which begins like this for all of them, with the rest.
+// Browsers send an origin with all that is not merely read, and their name, which begins like this
+// for all of them, with the rest. That name alone some let a page change.
 bool is_of_browser(const http::HttpRequest& request) {
   constexpr std::string_view kBrowser = "Mozilla/";
   return request.header("origin") || request.header("sec-fetch-site") ||
