@@ -4,7 +4,7 @@
 
 #include <zllm/base/text.h>
 #include <zllm/dialect/json_writer.h>
-#include <zllm/dialect/responses/lark_pattern.h>
+#include <zllm/text/fence/lark_pattern.h>
 
 namespace zllm::dialect::responses {
 namespace {
@@ -34,12 +34,12 @@ std::string whole_pattern(std::string_view pattern) {
 // Inputs are written within the form of calls of each model, mostly as JSON strings: only what is
 // one pattern can be held to there, in each form.
 std::string read_lark(FieldReader& format, std::string_view definition) {
-  const auto pattern = lark_pattern(definition);
+  const auto pattern = text::lark_pattern(definition);
   if (!pattern.ok()) {
     format.fail(unsupported_field(format.path_of("definition"), pattern.error().message));
     return {};
   }
-  return concat("^(?:", *pattern, ")$");
+  return *pattern;
 }
 
 std::size_t escape_length(std::string_view begun) {
@@ -84,7 +84,7 @@ std::string read_custom_format(FieldReader& tool) {
       format.require("definition");
       const bool is_lark = format.word("syntax", {"lark", "regex"}) == "lark";
       const std::string definition = format.text("definition").value_or("");
-      pattern = is_lark && format.ok() ? read_lark(format, definition) : whole_pattern(definition);
+      pattern = whole_pattern(is_lark && format.ok() ? read_lark(format, definition) : definition);
     }
     tool.keep(format.finish());
   }

@@ -99,6 +99,9 @@ Status check_whole_pattern(std::string_view pattern) {
       return refusal("closes a group that is not open");
     }
   }
+  if (is_in_set) {
+    return refusal("does not close a set");
+  }
   return open == 0 ? Status() : refusal("does not close a group");
 }
 

@@ -1,4 +1,4 @@
-#include <zllm/dialect/responses/lark_pattern.h>
+#include <zllm/text/fence/lark_pattern.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace zllm::dialect::responses {
+namespace zllm::text {
 namespace {
 
 using testing::HasSubstr;
@@ -177,4 +177,4 @@ TEST(LarkPattern, HasLimits) {
 }
 
 }  // namespace
-}  // namespace zllm::dialect::responses
+}  // namespace zllm::text

@@ -1,10 +1,10 @@
-#include <zllm/dialect/responses/lark_words.h>
+#include <zllm/text/fence/lark_words.h>
 
 #include <algorithm>
 
 #include <zllm/base/text.h>
 
-namespace zllm::dialect::responses {
+namespace zllm::text {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -132,4 +132,4 @@ Result<std::vector<LarkWord>> lark_words(std::string_view grammar) {
   return without_breaks(words);
 }
 
-}  // namespace zllm::dialect::responses
+}  // namespace zllm::text

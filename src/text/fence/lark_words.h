@@ -7,7 +7,7 @@
 
 #include <zllm/base/result.h>
 
-namespace zllm::dialect::responses {
+namespace zllm::text {
 
 enum class LarkKind : std::uint8_t { name, text, regex, number, sign, directive, line_end };
 
@@ -22,4 +22,4 @@ struct LarkWord {
 // is a line_end.
 Result<std::vector<LarkWord>> lark_words(std::string_view grammar);
 
-}  // namespace zllm::dialect::responses
+}  // namespace zllm::text

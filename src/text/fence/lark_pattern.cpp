@@ -1,4 +1,4 @@
-#include <zllm/dialect/responses/lark_pattern.h>
+#include <zllm/text/fence/lark_pattern.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,9 +12,10 @@
 #include <zllm/base/json.h>
 #include <zllm/base/text.h>
 #include <zllm/base/utf8.h>
-#include <zllm/dialect/responses/lark_words.h>
+#include <zllm/text/fence/lark_words.h>
+#include <zllm/text/fence/source_nesting.h>
 
-namespace zllm::dialect::responses {
+namespace zllm::text {
 namespace {
 
 constexpr std::size_t kMaxGrammarBytes = std::size_t{64} << 10;
@@ -71,30 +72,6 @@ std::string escaped(std::string_view text) {
     out += name.empty() ? std::string(1, c) : std::string(name);
   }
   return out;
-}
-
-// Else it would end what it is put within.
-bool is_whole(std::string_view regex) {
-  std::size_t depth = 0;
-  bool is_in_set = false;
-  for (std::size_t i = 0; i < regex.size(); ++i) {
-    const char c = regex[i];
-    if (c == '\\') {
-      ++i;
-    } else if (is_in_set) {
-      is_in_set = c != ']';
-    } else if (c == '[') {
-      is_in_set = true;
-      i += regex.substr(i + 1).starts_with("^]")  ? 2U
-           : regex.substr(i + 1).starts_with("]") ? 1U
-                                                  : 0U;
-    } else if (c == '(') {
-      ++depth;
-    } else if (c == ')' && depth-- == 0) {
-      return false;
-    }
-  }
-  return depth == 0 && !is_in_set;
 }
 
 class LarkReader {
@@ -414,7 +391,7 @@ class LarkReader {
       // After an even number of backslashes the mark would have ended it.
       inner.erase(at, 1);
     }
-    if (!is_whole(inner)) {
+    if (!check_whole_pattern(inner).ok()) {
       return refusal(concat("has the regular expression ", quote(inner), ", which is not whole,"));
     }
     const std::string set = concat(flags.find('i') != std::string_view::npos ? "i" : "",
@@ -434,4 +411,4 @@ class LarkReader {
 
 Result<std::string> lark_pattern(std::string_view grammar) { return LarkReader().read(grammar); }
 
-}  // namespace zllm::dialect::responses
+}  // namespace zllm::text
